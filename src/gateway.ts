@@ -102,7 +102,8 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
     const [firstKey = keyBeside(config.databaseUrl), ...olderKeys] = config.secretKeys ?? [];
     const sealer = createSealer([firstKey, ...olderKeys]);
     const cursors = createCursors(sealer);
-    const database = begun(await openDatabase(config.databaseUrl, { writer, log: telemetry.log }));
+    const listenUrl = config.databaseListenUrl;
+    const database = begun(await openDatabase(config.databaseUrl, { writer, listenUrl, log: telemetry.log }));
     void database.lost.then((err) =>
       telemetry.log.fatal({ err }, 'this process can no longer write to the database and must exit'),
     );

@@ -25,18 +25,17 @@ export async function runCheck({ environment }: Program, probe: boolean): Promis
 /** Tries everything, however much fails. */
 async function reachAll(config: Config): Promise<void> {
   const probes = [
-    { name: 'DATABASE_URL', run: () => probeDatabase(config.databaseUrl) },
+    { name: 'DATABASE_URL', run: () => probeDatabase(config.databaseUrl, config.databaseListenUrl) },
     ...addressesOf(config).map(([name, url]) => ({ name, run: () => reach(url) })),
   ];
   const faults = await Promise.all(
     probes.map(async ({ name, run }) => {
-      const fault = await run().then(
-        () => undefined,
-        (error: unknown) => (error as Error).message,
+      const { fault, told } = await run().then(
+        (found) => ({ fault: undefined, told: found }),
+        (error: unknown) => ({ fault: (error as Error).message, told: [] }),
       );
-      say(
-        `${fault === undefined ? 'reached' : 'FAILED '}  ${name}${fault === undefined ? '' : `: ${fault}`}`,
-      );
+      const more = fault ?? told.join('; ');
+      say(`${fault === undefined ? 'reached' : 'FAILED '}  ${name}${more === '' ? '' : `: ${more}`}`);
       return fault;
     }),
   );
@@ -56,10 +55,11 @@ function addressesOf({ upstreams }: Config): readonly (readonly [name: string, u
 }
 
 /** Any answer counts: without credentials, a refusal is the right one. */
-async function reach(url: string): Promise<void> {
+async function reach(url: string): Promise<readonly string[]> {
   const { body } = await request(url, { signal: AbortSignal.timeout(probeMs) }).catch((error: unknown) => {
     const { name, code, message } = error as NodeJS.ErrnoException;
     throw new Error(name === 'TimeoutError' ? `no answer within ${probeMs / 1000} s` : message || code);
   });
   await body.dump();
+  return [];
 }

@@ -47,6 +47,8 @@ export function readConfig(environment: Environment, read: (path: string) => str
   faults.push(...faultsOf(parsed), ...missing(given));
   if (!parsed.success || faults.length > 0) throw new ConfigError(faults);
   const config = toConfig(parsed.data);
+  if (config.databaseListenUrl !== undefined && config.databaseUrl.startsWith('sqlite:'))
+    throw new ConfigError(['DATABASE_LISTEN_URL: is only for a DATABASE_URL of the form postgres://…']);
   if (config.upstreams === null && !config.sandboxAllowed)
     throw new ConfigError([
       `SANDBOX: must be on for a sandbox that others can reach (HOST is ${config.host}); or set NOTES_BASE_URL and the other services`,
@@ -91,6 +93,8 @@ function toConfig(given: Settings) {
     paymentToleranceSeconds: given.PAYMENT_TIMESTAMP_TOLERANCE_SECONDS,
     webhookSkewSeconds: given.WEBHOOK_CLOCK_SKEW_SECONDS,
     databaseUrl: given.DATABASE_URL,
+    /** Where to listen, if the database's address leads to a pool in transaction mode; else undefined. */
+    databaseListenUrl: given.DATABASE_LISTEN_URL,
     secretKeys: given.SECRET_KEYS,
     grants: given.GRANTS,
     metricsPort: given.METRICS_PORT,

@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { z } from 'zod';
 import { foldAscii } from '../lib/case-fold.js';
 import { isSendable } from '../lib/header-token.js';
+import { addressesOf, type InvalidAddress } from '../lib/postgres-hosts.js';
 
 const grantNames = {
   'appointments:read': 'APPOINTMENTS_READ',
@@ -89,13 +90,27 @@ export const endpoints = list.transform((pairs, context): ReadonlyMap<string, st
   return map;
 });
 
+const isPostgres = (text: string) => /^postgres(ql)?:\/\//.test(text);
+
+/** Refuses an address of Postgres whose hosts cannot be told. */
+function checkHosts(text: string, context: z.RefinementCtx<string>): string {
+  if (!isPostgres(text)) return text;
+  try {
+    addressesOf(text);
+  } catch (error) {
+    context.addIssue((error as InvalidAddress).message);
+  }
+  return text;
+}
+
 /** The address of a database. */
 export const databaseUrl = z
   .string()
-  .refine(
-    (text) => /^sqlite:.+/.test(text) || /^postgres(ql)?:\/\//.test(text),
-    'must be sqlite:<path> or postgres://…',
-  );
+  .refine((text) => /^sqlite:.+/.test(text) || isPostgres(text), 'must be sqlite:<path> or postgres://…')
+  .transform(checkHosts);
+
+/** The address of a Postgres. */
+export const postgresUrl = z.string().refine(isPostgres, 'must be postgres://…').transform(checkHosts);
 
 /** Keys of 32 bytes, in base64. */
 export const secretKeys = list.transform((keys, context): readonly Buffer[] => {

@@ -10,6 +10,7 @@ import {
   metricsPort,
   origin,
   origins,
+  postgresUrl,
   secretKeys,
   sendable,
   trustProxy,
@@ -148,8 +149,13 @@ export const settings = z.object({
   ),
   DATABASE_URL: described(
     databaseUrl.default('sqlite:./data/gateway.db'),
-    '`sqlite:<path>` for the embedded database, or `postgres://…` for one that several replicas share.',
+    '`sqlite:<path>` for the embedded database, or `postgres://…` for one that several replicas share; of several hosts, comma-separated, the one that accepts writes is used (docs/failover.md).',
     { example: 'postgres://gateway:replace-me@db.example.com:5432/gateway' },
+  ),
+  DATABASE_LISTEN_URL: described(
+    postgresUrl.optional(),
+    'Where to listen for notifications, past the pool, if `DATABASE_URL` is a pool in transaction mode such as PgBouncer.',
+    { otherwise: '`DATABASE_URL`', example: 'postgres://gateway:replace-me@db.example.com:5432/gateway' },
   ),
   SECRET_KEYS: described(
     secretKeys.optional(),

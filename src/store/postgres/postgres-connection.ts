@@ -1,10 +1,20 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { PostgresPoolClient } from 'kysely';
-import { DatabaseError, Pool, types, type ClientBase, type ClientConfig, type PoolClient } from 'pg';
+import {
+  Client,
+  DatabaseError,
+  Pool,
+  types,
+  type ClientBase,
+  type ClientConfig,
+  type PoolClient,
+  type QueryResult,
+} from 'pg';
 import type { Logger } from 'pino';
 import { digest } from '../../lib/sealer.js';
 import { transactionEnded } from '../sql/parameters.js';
 import { bind } from './postgres-bind.js';
+import type { PrimaryFinder } from './primary-finder.js';
+import type { TimelineFence } from './timeline.js';
 
 /** Pool sizes: ten connections in all, beside the one that listens. */
 const connections = { reading: 6, writing: 4 };
@@ -34,17 +44,21 @@ function exactNumber(text: string): number {
   return number;
 }
 
-/** The settings of every connection. */
+/** The limits that the server keeps, in milliseconds. */
+export const serverLimits = {
+  // A query that hangs, on a mute server or a lock, frees its connection well within an operation's deadline.
+  statement_timeout: 10_000,
+  // A replica that froze inside a transaction must not lock the log's head for ever.
+  idle_in_transaction_session_timeout: 10_000,
+};
+
+/** The settings of every connection, also to a pool in transaction mode, which takes no limits as a connection is made. */
 export const settings: ClientConfig = {
   fallback_application_name: 'trivium',
   keepAlive: true,
   keepAliveInitialDelayMillis: 10_000,
   connectionTimeoutMillis: connectTimeoutMs,
-  // A query that hangs, on a mute server or a lock, frees its connection well within an operation's deadline.
-  statement_timeout: 10_000,
   query_timeout: 11_000,
-  // A replica that froze inside a transaction must not lock the log's head for ever.
-  idle_in_transaction_session_timeout: 10_000,
   types: {
     getTypeParser: ((oid: Parameters<typeof types.getTypeParser>[0], format?: 'text') =>
       oid === types.builtins.INT8
@@ -57,14 +71,36 @@ export const settings: ClientConfig = {
 export interface Pools {
   readonly reading: Pool;
   readonly writing: Pool;
+  readonly finder: PrimaryFinder;
+  readonly fence: TimelineFence;
+  /** Whether they lead to a pool in transaction mode, where any transaction may run on another server. */
+  readonly arePooled: boolean;
 }
 
-function createPool(config: ClientConfig, max: number, log: Logger): Pool {
+/**
+ * Prepares a connection of our own: what is acknowledged on it is durable, and it is ended once its server is no longer
+ * the one to use. Rejects if that is so already.
+ */
+export async function prepareConnection(client: ClientBase, fence: TimelineFence): Promise<void> {
+  await client.query(prepareSession);
+  await fence.hold(client);
+}
+
+function createPool(options: Omit<Pools, 'reading' | 'writing'>, max: number, log: Logger): Pool {
+  const { finder, fence, arePooled } = options;
   const pool = new Pool({
-    ...config,
+    connectionTimeoutMillis: connectTimeoutMs,
     max,
+    // Where the database is written to may change at any time.
+    Client: class extends Client {
+      constructor() {
+        super(finder.config);
+      }
+    },
     // pg-pool awaits the promise, although its types do not say so, and has no timeout of its own for it.
-    onConnect: ((client) => client.query(prepareSession)) as (client: ClientBase) => void,
+    ...(!arePooled && {
+      onConnect: ((client) => prepareConnection(client, fence)) as (client: ClientBase) => void,
+    }),
   });
   // Without a listener, a connection lost while idle or in use would end the process.
   pool.on('error', (error) => log.warn({ err: error }, 'lost a connection to the database'));
@@ -73,10 +109,11 @@ function createPool(config: ClientConfig, max: number, log: Logger): Pool {
 }
 
 /** The pools of one database; each connection is made when it is first needed. */
-export function createPools(config: ClientConfig, log: Logger): Pools {
+export function createPools(options: Omit<Pools, 'reading' | 'writing'>, log: Logger): Pools {
   return {
-    reading: createPool(config, connections.reading, log),
-    writing: createPool(config, connections.writing, log),
+    ...options,
+    reading: createPool(options, connections.reading, log),
+    writing: createPool(options, connections.writing, log),
   };
 }
 
@@ -85,17 +122,31 @@ export async function endPools({ reading, writing }: Pools): Promise<void> {
   await Promise.all([reading.end(), writing.end()]);
 }
 
-/** A connection of the pool. If the server refuses another one, retries until it has room or the pool has one free. */
-async function connect(pool: Pool): Promise<PoolClient> {
+/**
+ * A connection of the pool. If the server refuses another one, retries until it has room or the pool has one free. If
+ * the server cannot be used, tries the one that is found then, if it is another.
+ */
+async function connect(pool: Pool, pools: Pools): Promise<PoolClient> {
+  const { finder, fence, arePooled } = pools;
   for (const until = performance.now() + connectTimeoutMs; ;) {
+    const { place } = finder;
     try {
-      return await pool.connect();
+      const client = await pool.connect();
+      if (arePooled || fence.holds(client)) return client;
+      client.release(true);
     } catch (error) {
       const isFull = error instanceof DatabaseError && error.code === tooManyConnections;
-      if (!isFull || performance.now() > until) throw error;
+      if (!isFull) await finder.look();
+      if ((!isFull && finder.place === place) || performance.now() > until) throw error;
     }
     await pause(retryPauseMs * (0.5 + Math.random()));
   }
+}
+
+/** A statement with its parameters, as `pg` takes it. */
+export interface Statement {
+  readonly text: string;
+  readonly values: unknown[];
 }
 
 /**
@@ -103,30 +154,47 @@ async function connect(pool: Pool): Promise<PoolClient> {
  * fails otherwise than by an error from the server may still be running, in a transaction that is still open: the
  * connection is then in doubt, and discarded on release.
  */
-export function guard({ reading, writing }: Pools): PostgresPoolClient {
-  let client: PoolClient | undefined;
-  let inDoubt = false;
-  let ending = false;
-  const guarded = {
-    async query(sql: string, parameters: readonly unknown[]) {
-      if (inDoubt) throw new Error('The connection to the database was lost.');
-      if (ending) throw new Error(transactionEnded);
-      const values = bind(parameters);
-      const ends = sql === 'commit' || sql === 'rollback';
-      if (ends) ending = true;
-      try {
-        client ??= await connect(isSelect(sql) ? reading : writing);
-        return await client.query({ ...queryOptions(sql, values), text: sql, values });
-      } catch (error) {
-        inDoubt ||= !(error instanceof DatabaseError);
-        throw error;
-      } finally {
-        if (ends) ending = false;
-      }
-    },
-    release: () => client?.release(inDoubt),
-  };
-  return guarded as unknown as PostgresPoolClient; // without cursors, Kysely uses just these two
+export class GuardedConnection {
+  readonly #pools: Pools;
+  #client: PoolClient | undefined;
+  #inDoubt = false;
+  #ending = false;
+
+  constructor(pools: Pools) {
+    this.#pools = pools;
+  }
+
+  /** Runs one statement. Named as Kysely's driver calls it. */
+  async query(sql: string, parameters: readonly unknown[]): Promise<QueryResult> {
+    if (this.#inDoubt) throw new Error('The connection to the database was lost.');
+    if (this.#ending) throw new Error(transactionEnded);
+    const values = bind(parameters);
+    const ends = isEnd(sql);
+    if (ends) this.#ending = true;
+    try {
+      this.#client ??= await connect(isSelect(sql) ? this.#pools.reading : this.#pools.writing, this.#pools);
+      return await this.run(this.#client, { text: sql, values });
+    } catch (error) {
+      this.#inDoubt ||= !(error instanceof DatabaseError);
+      throw error;
+    } finally {
+      if (ends) this.#ending = false;
+    }
+  }
+
+  /** Runs a statement on the connection; one that rejects otherwise than with a `DatabaseError` leaves it in doubt. */
+  protected run(client: PoolClient, { text, values }: Statement): Promise<QueryResult> {
+    return client.query({ ...queryOptions(text, values), text, values });
+  }
+
+  release(): void {
+    this.#client?.release(this.#inDoubt);
+  }
+}
+
+/** Whether a statement ends a transaction. */
+export function isEnd(sql: string): boolean {
+  return sql === 'commit' || sql === 'rollback';
 }
 
 /**
@@ -137,9 +205,13 @@ function queryOptions(
   sql: string,
   values: readonly unknown[],
 ): { readonly name?: string; readonly query_timeout?: number } {
-  if (sql.startsWith('create index')) return { query_timeout: indexTimeoutMs };
   const isBulkInsert = values.some(Buffer.isBuffer) && sql.includes('insert into');
-  return isBulkInsert ? { name: digest(sql) } : {};
+  return isBulkInsert ? { name: digest(sql) } : timeoutOf(sql);
+}
+
+/** Creating an index takes longer than other statements may. */
+export function timeoutOf(sql: string): { readonly query_timeout?: number } {
+  return sql.startsWith('create index') ? { query_timeout: indexTimeoutMs } : {};
 }
 
 function isSelect(sql: string): boolean {

@@ -5,10 +5,12 @@ import {
   type DatabaseConnection,
   type Kysely,
   type MigrationLockOptions,
+  type PostgresPoolClient,
 } from 'kysely';
 import { DatabaseError } from 'pg';
 import type { Logger } from 'pino';
-import { endPools, guard, indexTimeoutMs, type Pools } from './postgres-connection.js';
+import { PooledConnection } from './pooled-connection.js';
+import { endPools, GuardedConnection, indexTimeoutMs, type Pools } from './postgres-connection.js';
 
 /** Postgres's error code where a statement takes longer than `statement_timeout`. */
 const statementTimedOut = '57014';
@@ -59,6 +61,9 @@ export class GuardedDialect extends PostgresDialect {
 
   override createDriver(): PostgresDriver {
     const pools = this.#pools;
-    return new ForgivingDriver({ pool: { connect: async () => guard(pools), end: () => endPools(pools) } });
+    const Guarded = pools.arePooled ? PooledConnection : GuardedConnection;
+    // Without cursors, Kysely uses just these two methods of a connection.
+    const connect = async () => new Guarded(pools) as unknown as PostgresPoolClient;
+    return new ForgivingDriver({ pool: { connect, end: () => endPools(pools) } });
   }
 }

@@ -1,13 +1,22 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { Client, type ClientConfig } from 'pg';
+import { Client } from 'pg';
 import type { Logger } from 'pino';
+import { prepareConnection } from './postgres-connection.js';
+import type { PrimaryFinder } from './primary-finder.js';
+import type { TimelineFence } from './timeline.js';
 import { channelName, channels, type Signals } from '../sql/notifications.js';
 
-const maxPauseMs = 5_000;
+const maxPauseMs = 1_000;
 const heartbeatMs = 15_000;
 
-async function connect(config: ClientConfig, signals: Signals): Promise<Client> {
-  const client = new Client(config);
+/** Where to listen. */
+export interface ListenerServer {
+  readonly finder: PrimaryFinder;
+  readonly fence: TimelineFence;
+}
+
+async function connect({ finder, fence }: ListenerServer, signals: Signals): Promise<Client> {
+  const client = new Client(finder.config);
   client.on('error', () => undefined); // 'end' follows; without a listener, an error would end the process
   client.on('notification', ({ channel: name, payload }) => {
     const channel = channels.find((it) => channelName(it) === name);
@@ -15,6 +24,7 @@ async function connect(config: ClientConfig, signals: Signals): Promise<Client> 
   });
   try {
     await client.connect();
+    await prepareConnection(client, fence);
     await client.query(channels.map((channel) => `listen ${channelName(channel)}`).join('; '));
     return client;
   } catch (error) {
@@ -32,14 +42,15 @@ function ended(client: Client): Promise<void> {
  * Listens on a dedicated connection and reconnects whenever it is lost; then every listener gets an empty payload,
  * since signals may have been missed. Resolves once it listens.
  */
-export async function startListener(config: ClientConfig, signals: Signals, log: Logger) {
+export async function startListener(server: ListenerServer, signals: Signals, log: Logger) {
   let stopped = false;
-  let client = await connect(config, signals);
+  let client = await connect(server, signals);
 
   const reconnect = async (): Promise<Client | undefined> => {
-    for (let pauseMs = 100; !stopped; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
-      const next = await connect(config, signals).catch(() => undefined);
+    for (let pauseMs = 50; !stopped; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
+      const next = await connect(server, signals).catch(() => undefined);
       if (next) return next;
+      await server.finder.look();
       await pause(pauseMs, undefined, { ref: false });
     }
     return undefined;

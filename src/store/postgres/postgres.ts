@@ -1,9 +1,13 @@
-import { Kysely } from 'kysely';
-import { Client, type ClientConfig, type Pool } from 'pg';
+import { Kysely, sql } from 'kysely';
+import { Client, type ClientBase, type ClientConfig } from 'pg';
 import type { Logger } from 'pino';
-import { createPools, endPools, settings, type Pools } from './postgres-connection.js';
+import { addressesOf, InvalidAddress } from '../../lib/postgres-hosts.js';
+import type { Host } from './host-probe.js';
+import { createPools, endPools, serverLimits, settings, type Pools } from './postgres-connection.js';
 import { GuardedDialect } from './postgres-dialect.js';
 import { startListener } from './postgres-listener.js';
+import { PrimaryFinder } from './primary-finder.js';
+import { readTimeline, TimelineFence } from './timeline.js';
 import type { Procedure } from '../sql/writer-procedure.js';
 import type { Tables } from '../sql/schema.js';
 import { channelName, createSignals, type Channel, type Signals } from '../sql/notifications.js';
@@ -13,11 +17,25 @@ const oldestVersion = 13;
 /** The encodings that have every character; with SQL_ASCII, Postgres keeps the bytes as they come. */
 const encodings: readonly string[] = ['UTF8', 'SQL_ASCII'];
 
-async function checkServer(pool: Pool): Promise<void> {
-  const { rows } = await pool.query<{ version: string; encoding: string }>(
+async function checkServer({ reading, fence }: Pools, log: Logger): Promise<void> {
+  const client = await reading.connect();
+  try {
+    checkVersion(await readVersion(client));
+    fence.isTold = (await readTimeline(client)) > 0;
+  } finally {
+    client.release();
+  }
+  if (!fence.isTold) log.warn('the database does not tell its timeline: an old primary cannot be recognized');
+}
+
+async function readVersion(client: ClientBase) {
+  const { rows } = await client.query<{ version: string; encoding: string }>(
     "select current_setting('server_version_num') as version, current_setting('server_encoding') as encoding",
   );
-  const { version, encoding } = rows[0]!;
+  return rows[0]!;
+}
+
+function checkVersion({ version, encoding }: Awaited<ReturnType<typeof readVersion>>): void {
   const major = Math.floor(Number(version) / 10_000);
   if (major < oldestVersion)
     throw new Error(`it is PostgreSQL ${major}, but ${oldestVersion} or later is required`);
@@ -25,12 +43,18 @@ async function checkServer(pool: Pool): Promise<void> {
   if (!encodings.includes(encoding)) throw new Error(`its encoding is ${encoding}, but UTF8 is required`);
 }
 
-function nameOf(config: ClientConfig): string {
+/** The servers of an address, each with how to connect to it. Throws an `UnusableDatabase`. */
+function hostsOf(url: string, limits: ClientConfig): readonly Host[] {
   try {
-    const { host, port, database } = new Client(config);
-    return `${database} at ${host}:${port}`;
+    return addressesOf(url).map((connectionString) => {
+      const config = { ...settings, ...limits, connectionString };
+      const { host, port } = new Client(config);
+      return { name: `${host}:${port}`, config };
+    });
   } catch (error) {
     const { syscall, message } = error as NodeJS.ErrnoException;
+    if (error instanceof InvalidAddress)
+      throw new UnusableDatabase(`The address of the database cannot be used: ${message}.`);
     // The message of any other error may contain the password.
     throw new UnusableDatabase(
       syscall === undefined
@@ -40,20 +64,45 @@ function nameOf(config: ClientConfig): string {
   }
 }
 
-/** Connects to a Postgres database, version 13 or later. */
-export async function openPostgres(url: string, log: Logger) {
-  const config = { ...settings, connectionString: url };
-  const name = nameOf(config);
-  const pools = createPools(config, log);
+function nameOf(hosts: readonly Host[]): string {
+  const { database } = new Client(hosts[0]!.config);
+  return `${database} at ${hosts.map(({ name }) => name).join(', ')}`;
+}
+
+/** Where a database is, and what is told about it. */
+export interface PostgresOptions {
+  /** Where to listen, if `url` leads to a pool in transaction mode, which cannot. */
+  readonly listenUrl?: string | undefined;
+  readonly log: Logger;
+}
+
+/**
+ * Connects to a Postgres database, version 13 or later: of several servers, to the one that accepts writes on the
+ * highest timeline, now and after each failover.
+ */
+export async function openPostgres(url: string, { listenUrl, log }: PostgresOptions) {
+  const fence = new TimelineFence();
+  const arePooled = listenUrl !== undefined;
+  const hosts = hostsOf(url, arePooled ? {} : serverLimits);
+  const finder = new PrimaryFinder({ hosts, fence, log });
+  const listenFinder = arePooled
+    ? new PrimaryFinder({ hosts: hostsOf(listenUrl, serverLimits), fence, log })
+    : finder;
+  const pools = createPools({ finder, fence, arePooled }, log);
+  const name = nameOf(hosts);
   const signals = createSignals(log);
+  const parts = { pools, finders: [finder, listenFinder], signals, log };
   try {
-    await checkServer(pools.reading);
-    const listener = await startListener(config, signals, log);
+    for (const each of parts.finders) await each.start();
+    await checkServer(pools, log);
+    const listener = await startListener({ finder: listenFinder, fence }, signals, log);
     return {
-      ...assemble(pools, signals, listener, log),
+      ...assemble(parts, listener),
       cannotOpen: (error: unknown) => cannotOpen(name, error),
+      hosts: () => finder.report,
     };
   } catch (error) {
+    for (const each of parts.finders) each.stop();
     await endPools(pools);
     throw cannotOpen(name, error);
   }
@@ -64,11 +113,16 @@ function cannotOpen(name: string, error: unknown): UnusableDatabase {
   return new UnusableDatabase(`Cannot open the database ${name}: ${message || code}.`, { cause: error });
 }
 
+interface Parts {
+  readonly pools: Pools;
+  readonly finders: readonly PrimaryFinder[];
+  readonly signals: Signals;
+  readonly log: Logger;
+}
+
 function assemble(
-  pools: Pools,
-  signals: Signals,
+  { pools, finders, signals, log }: Parts,
   listener: Awaited<ReturnType<typeof startListener>>,
-  log: Logger,
 ) {
   const kysely = new Kysely<Tables>({ dialect: new GuardedDialect(pools, log) });
   const store = { engine: 'postgres' as const, kysely };
@@ -78,14 +132,16 @@ function assemble(
       return begin(store, chosen);
     },
     signal(channel: Channel, payload: string) {
-      pools.writing
-        .query('select pg_notify($1, $2)', [channelName(channel), payload])
+      // Not a `select`: reads have connections of their own, of which there may be none free for long.
+      sql`values (pg_notify(${channelName(channel)}, ${payload}))`
+        .execute(kysely)
         .catch((error: unknown) => log.warn({ err: error, channel }, 'a signal was lost'));
     },
     listen: signals.listen,
     fault: () => undefined,
     lost: new Promise<Error>(() => undefined), // lost connections are replaced by new ones
     async stop() {
+      for (const finder of finders) finder.stop();
       await listener.stop();
       await kysely.destroy();
     },

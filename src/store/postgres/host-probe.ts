@@ -1,0 +1,72 @@
+import { Client, type ClientConfig } from 'pg';
+import { readTimeline } from './timeline.js';
+
+/** A server of the database. */
+export interface Host {
+  /** `name:port`, for messages. */
+  readonly name: string;
+  readonly config: ClientConfig;
+}
+
+/** What a server said of itself. */
+export interface Finding {
+  readonly host: Host;
+  readonly state: 'writer' | 'standby' | 'silent';
+  /** 0 if unknown. */
+  readonly timeline: number;
+  /** When the server was started: the same for two addresses of one server. */
+  readonly started: string;
+  /** Why it is silent. */
+  readonly fault?: string;
+}
+
+const timeoutMs = 2_000;
+const question = {
+  text: `select pg_is_in_recovery() or current_setting('transaction_read_only') = 'on' as "isStandby",
+    pg_postmaster_start_time()::text as started`,
+  query_timeout: timeoutMs,
+};
+
+/** Asks one server, over a connection that it keeps, whether it can be written to. */
+export class HostProbe {
+  readonly host: Host;
+  #client: Client | undefined;
+
+  constructor(host: Host) {
+    this.host = host;
+  }
+
+  /** Never rejects, and takes some seconds at most. */
+  async ask(): Promise<Finding> {
+    const { host } = this;
+    try {
+      const client = (this.#client ??= await this.#connect());
+      const { rows } = await client.query<{ isStandby: boolean; started: string }>(question);
+      const { isStandby, started } = rows[0]!;
+      const timeline = await readTimeline(client, isStandby);
+      return { host, state: isStandby ? 'standby' : 'writer', timeline, started };
+    } catch (error) {
+      this.stop();
+      const { message, code } = error as NodeJS.ErrnoException;
+      return { host, state: 'silent', timeline: 0, started: '', fault: message || String(code) };
+    }
+  }
+
+  async #connect(): Promise<Client> {
+    const client = new Client({ ...this.host.config, connectionTimeoutMillis: timeoutMs });
+    client.on('error', () => undefined); // the next question fails, and finds out by itself
+    try {
+      await client.connect();
+      return client;
+    } catch (error) {
+      void client.end().catch(() => undefined);
+      throw error;
+    }
+  }
+
+  stop(): void {
+    const client = this.#client;
+    this.#client = undefined;
+    void client?.end().catch(() => undefined); // not awaited: a server that is mute would not say goodbye
+  }
+}
