@@ -1,6 +1,6 @@
 /**
  * `node .ci/client-package.js <out>`: builds the package `@trivium/client` into `<out>/client`, and packs it as `<out>/client.tgz`: sorted entries with fixed
- * times, so that the same sources give the same bytes. Its one dependency, graphql-ws, is built into it.
+ * times, so that the same sources give the same bytes. Its dependencies, graphql-ws and wonka, are built into it.
  */
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -13,10 +13,11 @@ const entries = {
   './operations': 'generated/index',
   './react': 'react/react',
   './apollo': 'apollo/apollo',
+  './urql': 'urql/urql',
   './codegen': 'codegen/codegen',
 };
 
-const optionalPeers = { react: '>=18', '@apollo/client': '^4.0.0' };
+const optionalPeers = { react: '>=18', '@apollo/client': '^4.0.0', '@urql/core': '^6.0.0' };
 
 function manifest() {
   const { version, license, engines } = JSON.parse(readFileSync('package.json', 'utf8'));

@@ -1,11 +1,18 @@
 import { join } from 'node:path';
 import { defineConfig } from 'vite';
 
-const modules = ['core/trivium', 'generated/index', 'react/react', 'apollo/apollo', 'codegen/codegen'];
+const modules = [
+  'core/trivium',
+  'generated/index',
+  'react/react',
+  'apollo/apollo',
+  'urql/urql',
+  'codegen/codegen',
+];
 const root = join(import.meta.dirname, '../..');
 const fileOf = (module: string): string => join(import.meta.dirname, `${module}.ts`);
 
-/** Builds the modules of the client package; graphql-ws becomes a part of it, all else is a peer. */
+/** Builds the modules of the client package; graphql-ws and wonka become parts of it, all else is a peer. */
 export default defineConfig({
   root,
   publicDir: false,
@@ -20,7 +27,7 @@ export default defineConfig({
       formats: ['es'],
     },
     rolldownOptions: {
-      external: (id) => !/^[./\0]|^graphql-ws/.test(id) && !id.startsWith(root),
+      external: (id) => !/^[./\0]|^(graphql-ws|wonka)/.test(id) && !id.startsWith(root),
       output: { entryFileNames: '[name].js', chunkFileNames: 'shared/[name].js', minify: true },
     },
   },

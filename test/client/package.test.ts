@@ -63,17 +63,25 @@ test('has the same bytes when it is built again', async () => {
 
 /** What is only compiled: each entry, as a project uses it. */
 const entries = `
+import type { Exchange } from '@urql/core';
 import { createTrivium } from '@trivium/client';
 import { createApolloClient } from '@trivium/client/apollo';
 import { config, fragments, schema } from '@trivium/client/codegen';
 import { ShipmentsDocument } from '@trivium/client/operations';
 import { useLiveList } from '@trivium/client/react';
+import { createUrqlClient, triviumExchange } from '@trivium/client/urql';
 
 const apollo = createApolloClient(createTrivium({ url: 'http://localhost:4000' }), { cache: { typePolicies: {} } });
 export const stages = async (): Promise<unknown[]> => {
   const { data } = await apollo.query({ query: ShipmentsDocument, variables: { first: 1 } });
   return data?.shipments.edges.map(({ node }) => node.stage satisfies string | null | undefined) ?? [];
 };
+const urql = createUrqlClient(createTrivium({ url: 'http://localhost:4000' }), { exchanges: [] });
+export const carriers = async (): Promise<unknown[]> => {
+  const { data } = await urql.query(ShipmentsDocument, { first: 1 });
+  return data?.shipments.edges.map(({ node }) => node.carrier satisfies string | null) ?? [];
+};
+export const exchange: Exchange = triviumExchange(createTrivium({ url: 'http://localhost:4000' }));
 export const useIds = (): string[] => useLiveList('payments', { first: 3 }).entities.map(({ paymentId }) => paymentId);
 export const codegen: { schema: string; documents: string[]; config: object } = { schema, documents: [fragments], config };
 `;

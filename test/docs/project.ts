@@ -15,6 +15,7 @@ const entries = {
   './operations': './client/generated/index.ts',
   './react': './client/react/react.ts',
   './apollo': './client/apollo/apollo.ts',
+  './urql': './client/urql/urql.ts',
   './codegen': './client/codegen/codegen.ts',
 };
 

@@ -10,7 +10,14 @@ import {
 } from '@apollo/client';
 import { OperationTypeNode } from 'graphql';
 import type { Answer, Trivium } from '../core/trivium.js';
-import { canonical, createCoverage, edgeTypes, type Coverage, type CoveredList } from '../live/coverage.js';
+import {
+  canonical,
+  createCoverage,
+  edgeTypes,
+  isNext,
+  type Coverage,
+  type CoveredList,
+} from '../live/coverage.js';
 import { replaced, type Entity, type Filter } from '../live/order.js';
 import { onViewer } from '../live/viewer.js';
 
@@ -98,13 +105,16 @@ function createCache({ typePolicies = {}, ...config }: InMemoryCacheConfig = {})
 
 /**
  * Joins pages: what comes with `after` goes to the end, with `before` to the start, and anything else takes the place of
- * the list. A row that an update has brought meanwhile stays where it is.
+ * the list. A row that an update has brought meanwhile stays where it is. A page of a list that was replaced since is left out.
  */
 const pages: FieldPolicy<CachedList> = {
   keyArgs: ['filter'],
   merge(existing, incoming, { args, readField }) {
-    const isAfter = args?.['after'] != null;
-    if (!existing?.edges || !incoming.edges || (!isAfter && args?.['before'] == null)) return incoming;
+    const { after, before } = args ?? {};
+    const isAfter = after != null;
+    if (!existing?.edges || !incoming.edges || (!isAfter && before == null)) return incoming;
+    const { endCursor, startCursor } = existing.pageInfo ?? {};
+    if (isAfter ? !isNext(after, endCursor) : !isNext(before, startCursor)) return existing;
     const known = new Set(existing.edges.map(({ node }) => readField('id', node)));
     const added = incoming.edges.filter(({ node }) => !known.has(readField('id', node)));
     const edges = isAfter ? [...existing.edges, ...added] : [...added, ...existing.edges];

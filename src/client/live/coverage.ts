@@ -1,10 +1,11 @@
-import { Kind, valueFromASTUntyped, type DocumentNode, type FieldNode } from 'graphql';
+import { print, type DocumentNode, type FieldNode } from 'graphql';
 import { cursorOf } from '../core/document.js';
 import type { Answer, TriviumError } from '../core/error.js';
 import type { Sink } from '../core/transport.js';
 import type { Trivium } from '../core/trivium.js';
 import { Freshest } from './freshest.js';
 import { isPlaceable, matches, type Entity, type Filter } from './order.js';
+import { argumentsOf, responseName, rootFields } from './root-fields.js';
 import { createStreams, type Listener, type Part } from './streams.js';
 import type { Family } from './store.js';
 
@@ -12,6 +13,8 @@ import type { Family } from './store.js';
 export interface CoveredList {
   readonly family: Family;
   readonly filter: Filter;
+  /** What is selected of the list, where lists with the same filter are kept apart by that. */
+  readonly selection: string | undefined;
   /** The last entity of the pages that were asked for, as the gateway gave it. */
   readonly end: Entity | undefined;
 }
@@ -37,6 +40,8 @@ export interface CoverageOptions {
   readonly trivium: Trivium;
   /** Puts an entity where it belongs in a cached list, or takes it out. */
   readonly apply: (list: CoveredList, entity: Entity) => void;
+  /** Whether the cache has a list of its own for each selection: not, if lists with the same filter are one. */
+  readonly bySelection?: boolean;
   /** The log can no longer be read from where some lists are: everything must be asked for again. */
   readonly expired: () => void;
 }
@@ -44,16 +49,19 @@ export interface CoverageOptions {
 interface List extends CoveredList {
   cursor: string;
   end: Entity | undefined;
+  /** Where the next page begins, as far as it was selected. */
+  endCursor: string | null | undefined;
 }
 
 interface Page {
   readonly edges?: readonly { readonly node: Entity }[];
-  readonly pageInfo?: { readonly hasNextPage?: boolean };
+  readonly pageInfo?: { readonly hasNextPage?: boolean; readonly endCursor?: string | null };
 }
 
 type Variables = Readonly<Record<string, unknown>>;
 
-const families: Readonly<Record<string, Family>> = {
+/** Of which family the lists and updates of these root fields are. */
+export const families: Readonly<Record<string, Family>> = {
   shipments: 'shipments',
   payments: 'payments',
   shipmentUpdates: 'shipments',
@@ -70,7 +78,7 @@ export const edgeTypes: Readonly<Record<Family, string>> = {
 const remembered = 1_000;
 
 /** Keeps the lists of a cache live, under whatever client has that cache. */
-export function createCoverage({ trivium, apply, expired }: CoverageOptions): Coverage {
+export function createCoverage({ trivium, apply, bySelection, expired }: CoverageOptions): Coverage {
   const streams = createStreams(trivium.subscribe);
   const freshest = new Freshest();
   const lists = new Map<string, List>();
@@ -93,15 +101,17 @@ export function createCoverage({ trivium, apply, expired }: CoverageOptions): Co
     const family = families[field.name.value];
     const { after, before, filter } = argumentsOf(field, variables) as { filter?: Filter } & Variables;
     if (!family || !page?.edges) return page;
-    const key = JSON.stringify([family, canonical(filter)]);
-    const end = page.pageInfo?.hasNextPage ? page.edges.at(-1)?.node : undefined;
+    const selection = bySelection ? selectionOf(field) : undefined;
+    const key = JSON.stringify([family, canonical(filter), selection]);
+    const { hasNextPage, endCursor } = page.pageInfo ?? {};
+    const end = hasNextPage ? page.edges.at(-1)?.node : undefined;
     const known = lists.get(key);
     if (after == null && before == null) {
-      const list: List = { family, filter, end, cursor: liveCursor };
+      const list: List = { family, filter, selection, end, endCursor, cursor: liveCursor };
       for (const cover of covers) if (known) cover.leave(known);
       lists.set(key, list);
       for (const cover of covers) cover.join(list);
-    } else if (known && after != null) known.end = end;
+    } else if (known && isNext(after, known.endCursor)) Object.assign(known, { end, endCursor });
     const belongs = ({ node }: { readonly node: Entity }) =>
       !isPlaceable(filter, node) || matches(filter, node);
     return { ...page, edges: page.edges.filter(belongs) };
@@ -114,7 +124,7 @@ export function createCoverage({ trivium, apply, expired }: CoverageOptions): Co
     if (typeof liveCursor !== 'string') return data;
     const fields = rootFields(document).filter((field) => families[field.name.value]);
     const noted = fields.map((field) => {
-      const name = (field.alias ?? field.name).value;
+      const name = responseName(field);
       return [name, noteList(field, variables, data[name] as Page, liveCursor)];
     });
     return { ...data, ...Object.fromEntries(noted) };
@@ -249,24 +259,18 @@ function entityOf(data: unknown): Entity | undefined {
   return update?.['shipment'] ?? update?.['payment'];
 }
 
+/** Whether a page that was asked for `after` a cursor goes on where a list ends: not, if the list was replaced since. */
+export function isNext(after: unknown, endCursor: unknown): boolean {
+  return after != null && (endCursor === undefined || after === endCursor);
+}
+
+/** What is selected of a list, as a text. */
+export function selectionOf({ selectionSet }: FieldNode): string {
+  return selectionSet ? print(selectionSet) : '';
+}
+
 /** A filter in one way of writing it. */
 export function canonical(filter: Filter): string {
   const given = Object.entries(filter ?? {}).filter(([, value]) => value != null);
   return JSON.stringify(given.toSorted(([one], [other]) => (one < other ? -1 : 1)));
-}
-
-function rootFields(document: DocumentNode): readonly FieldNode[] {
-  return document.definitions.flatMap((definition) =>
-    definition.kind === Kind.OPERATION_DEFINITION
-      ? definition.selectionSet.selections.filter((selection) => selection.kind === Kind.FIELD)
-      : [],
-  );
-}
-
-function argumentsOf(field: FieldNode, variables: object): Variables {
-  const named = (field.arguments ?? []).map(({ name, value }) => [
-    name.value,
-    valueFromASTUntyped(value, variables as Record<string, unknown>),
-  ]);
-  return Object.fromEntries(named) as Variables;
 }

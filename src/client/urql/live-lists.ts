@@ -1,0 +1,145 @@
+import type { DocumentNode, FieldNode } from 'graphql';
+import { canonical, edgeTypes, families, isNext, selectionOf, type CoveredList } from '../live/coverage.js';
+import { withEntity, type Entity, type Filter, type Stretch } from '../live/order.js';
+import { argumentsOf, responseName, rootFields } from '../live/root-fields.js';
+
+/** How many answers are remembered, for when their lists are shown again. */
+const remembered = 500;
+
+type Data = Readonly<Record<string, unknown>>;
+
+interface Edge {
+  readonly node: Entity;
+}
+
+interface Page {
+  readonly __typename?: string;
+  readonly edges?: readonly Edge[];
+  readonly pageInfo?: Data;
+}
+
+/** An operation as it was asked. */
+export interface Asked {
+  readonly key: number;
+  readonly query: DocumentNode;
+  readonly variables: object | void;
+}
+
+/** Whether an operation asks for lists that can be kept live: for `liveCursor` beside `shipments` or `payments`. */
+export function hasLiveList(query: DocumentNode): boolean {
+  return liveFields(query).length > 0;
+}
+
+const fieldsOf = new WeakMap<DocumentNode, readonly FieldNode[]>();
+
+function liveFields(query: DocumentNode): readonly FieldNode[] {
+  const fields = fieldsOf.get(query) ?? readLiveFields(query);
+  fieldsOf.set(query, fields);
+  return fields;
+}
+
+function readLiveFields(query: DocumentNode): readonly FieldNode[] {
+  const fields = rootFields(query);
+  const isLive = fields.some((field) => responseName(field) === 'liveCursor');
+  return isLive ? fields.filter(({ name }) => name.value in edgeTypes) : [];
+}
+
+/**
+ * The live lists of a client, each with its pages as one: what goes on after the end of a list is added to it, and every
+ * operation that shows the list, with whatever page it asks for, has all of it.
+ */
+export class LiveLists {
+  readonly #lists = new Map<string, Page>();
+  readonly #answers = new Map<number, Data>();
+
+  /** Takes an answer over; a page that does not go on where its list ends is left out. */
+  take({ key, query, variables }: Asked, data: Data): void {
+    for (const field of liveFields(query)) {
+      const page = data[responseName(field)] as Page | null | undefined;
+      const list = keyOf(field, variables);
+      if (page?.edges)
+        this.#lists.set(list, joined(this.#lists.get(list), page, argumentsOf(field, variables ?? {})));
+    }
+    this.#answers.delete(key);
+    this.#answers.set(key, data);
+    const [oldest] = this.#answers.keys();
+    if (this.#answers.size > remembered && oldest !== undefined) this.#answers.delete(oldest);
+  }
+
+  /** Puts an entity where it belongs in a list, or takes it out; returns whether that changed anything. */
+  apply({ family, filter, selection, end }: CoveredList, entity: Entity): boolean {
+    const key = JSON.stringify([family, canonical(filter), selection]);
+    const page = this.#lists.get(key);
+    if (!page?.edges) return false;
+    const entities = page.edges.map(({ node }) => node);
+    const before = { entities, hasMore: end !== undefined, end };
+    const after = withEntity(before, filter, entity);
+    const created = { __typename: edgeTypes[family], cursor: '', node: entity };
+    if (after !== before) this.#lists.set(key, { ...page, edges: edgesOf(after, [...page.edges, created]) });
+    return after !== before;
+  }
+
+  /** What an operation shows; undefined if it has to be asked for. */
+  read(operation: Asked): Data | undefined {
+    const { query, variables } = operation;
+    const isMissing = liveFields(query).some((field) => {
+      const { pageInfo: { endCursor, hasNextPage } = {} } = this.#lists.get(keyOf(field, variables)) ?? {};
+      const { after } = argumentsOf(field, variables ?? {});
+      return hasNextPage === true && after != null && after === endCursor;
+    });
+    return isMissing ? undefined : this.shown(operation);
+  }
+
+  /** The last answer to an operation, with its lists as they are now: the same object while nothing changes. */
+  shown({ key, query, variables }: Asked): Data | undefined {
+    const answer = this.#answers.get(key);
+    if (!answer) return undefined;
+    const lists = liveFields(query).map((field) => {
+      const name = responseName(field);
+      return [name, this.#lists.get(keyOf(field, variables)) ?? answer[name]] as const;
+    });
+    if (lists.every(([name, list]) => answer[name] === list)) return answer;
+    const shown = { ...answer, ...Object.fromEntries(lists) };
+    this.#answers.set(key, shown);
+    return shown;
+  }
+
+  clear(): void {
+    this.#lists.clear();
+    this.#answers.clear();
+  }
+}
+
+function keyOf(field: FieldNode, variables: Asked['variables']): string {
+  const { filter } = argumentsOf(field, variables ?? {}) as { readonly filter?: Filter };
+  return JSON.stringify([families[field.name.value], canonical(filter), selectionOf(field)]);
+}
+
+/** A list with one more page; anything but a next or previous page takes its place. */
+function joined(list: Page | undefined, page: Page, { after, before, filter }: Data): Page {
+  if (!list?.edges || !page.edges || (after == null && before == null)) return page;
+  const isAfter = after != null;
+  const { endCursor, startCursor } = list.pageInfo ?? {};
+  if (isAfter ? !isNext(after, endCursor) : !isNext(before, startCursor)) return list;
+  const ends = isAfter ? ['endCursor', 'hasNextPage'] : ['startCursor', 'hasPreviousPage'];
+  const moved = Object.entries(page.pageInfo ?? {}).filter(([name]) => ends.includes(name));
+  const entities = list.edges.map(({ node }) => node);
+  let stretch: Stretch<Entity> = { entities, hasMore: false, end: undefined };
+  for (const { node } of page.edges) stretch = withEntity(stretch, filter as Filter, node);
+  const edges = edgesOf(stretch, [...list.edges, ...page.edges]);
+  return { ...page, edges, pageInfo: { ...list.pageInfo, ...Object.fromEntries(moved) } };
+}
+
+/** The edges of entities; the last that is given for one has its fields on top, but not its cursor. */
+function edgesOf({ entities }: Stretch<Entity>, given: readonly Edge[]): readonly Edge[] {
+  const edges = new Map<string, Edge>();
+  for (const edge of given) {
+    const known = edges.get(edge.node.id);
+    edges.set(edge.node.id, known ? { ...known, node: newest(known.node, edge.node) } : edge);
+  }
+  return entities.map(({ id }) => edges.get(id)!);
+}
+
+function newest(known: Entity, state: Entity): Entity {
+  return known.revision > state.revision ? known : { ...known, ...state };
+}

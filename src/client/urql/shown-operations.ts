@@ -1,0 +1,78 @@
+import { makeResult, type Client, type Operation, type OperationResult } from '@urql/core';
+import { makeSubject } from 'wonka';
+import type { CoveredList } from '../live/coverage.js';
+import type { Entity } from '../live/order.js';
+import { hasLiveList, LiveLists } from './live-lists.js';
+
+type Data = Readonly<Record<string, unknown>>;
+
+/** The operations of a client that are mounted, and what those with live lists show. */
+export class ShownOperations {
+  readonly #client: Client;
+  readonly #active = new Map<number, Operation>();
+  readonly #lists = new LiveLists();
+  readonly #changes = makeSubject<OperationResult>();
+  /** What each operation has been told that its lists are. */
+  readonly #told = new Map<number, unknown>();
+
+  constructor(client: Client) {
+    this.#client = client;
+  }
+
+  /** What operations are told because a list has changed. */
+  readonly changes$ = this.#changes.source;
+
+  /** Keeps in mind that an operation is mounted, or not any more. */
+  readonly track = (operation: Operation): void => {
+    const { kind, key } = operation;
+    if (kind === 'teardown') {
+      this.#active.delete(key);
+      this.#told.delete(key);
+    } else if (kind !== 'mutation') this.#active.set(key, operation);
+  };
+
+  /** What is known of an operation's lists; undefined if it has to be asked for. */
+  read(operation: Operation): Data | undefined {
+    const data = this.#lists.read(operation);
+    if (data) this.#told.set(operation.key, data);
+    return data;
+  }
+
+  /** Takes an answer over, and returns it as it is to be told: with all pages of its lists. */
+  readonly take = (result: OperationResult): OperationResult => {
+    const { operation, data } = result;
+    if (data != null) this.#lists.take(operation, data as Data);
+    const shown = this.#lists.shown(operation) ?? data;
+    this.#told.set(operation.key, shown);
+    this.#tell();
+    return { ...result, data: shown };
+  };
+
+  /** Puts an entity where it belongs in a list, or takes it out. */
+  readonly apply = (list: CoveredList, entity: Entity): void => {
+    if (this.#lists.apply(list, entity)) this.#tell();
+  };
+
+  /** Forgets all lists. */
+  clear(): void {
+    this.#lists.clear();
+  }
+
+  /** Asks again for what is mounted: all of it, or only what has live lists. */
+  askAgain(concerns: (operation: Operation) => boolean = () => true): void {
+    for (const operation of [...this.#active.values()].filter(concerns)) {
+      const context = { ...operation.context, requestPolicy: 'network-only' as const };
+      this.#client.reexecuteOperation({ ...operation, context });
+    }
+  }
+
+  /** Tells each operation what its lists are now, if they have changed. */
+  #tell(): void {
+    for (const operation of this.#active.values()) {
+      const data = hasLiveList(operation.query) ? this.#lists.shown(operation) : undefined;
+      if (!data || this.#told.get(operation.key) === data) continue;
+      this.#told.set(operation.key, data);
+      this.#changes.next(makeResult(operation, { data }));
+    }
+  }
+}
