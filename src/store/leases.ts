@@ -14,13 +14,18 @@ export interface LeaseOptions {
   readonly ttlMs: number;
   /** Aborts waiting for the lease; work that has begun is not interrupted. */
   readonly signal?: AbortSignal;
+  /** How often to try for it, on average. */
+  readonly pollMs?: number;
+  /** Work that takes longer is taken to hang: its lease is no longer renewed. Infinity for what never ends by itself. */
+  readonly maxWorkMs?: number;
+  /** Called when somebody else has the lease, or may take it: the holder had stood still. */
+  readonly onLost?: () => void;
 }
 
-const pollMs = 50;
+const defaultPollMs = 50;
 /** How many times per `ttlMs` a lease is renewed while the work goes on. */
 const renewalsPerTtl = 3;
-/** Work that takes longer is taken to hang: its lease is no longer renewed. */
-const maxWorkMs = 60_000;
+const defaultMaxWorkMs = 60_000;
 
 async function take(database: Database, key: string, holder: string, { ttlMs }: LeaseOptions) {
   const now = databaseTime(database);
@@ -37,24 +42,27 @@ async function take(database: Database, key: string, holder: string, { ttlMs }: 
 }
 
 /** Renews the lease until the returned function is called, or for `maxWorkMs`. */
-function keep(database: Database, key: string, holder: string, { ttlMs }: LeaseOptions): () => void {
+function keep(database: Database, key: string, holder: string, options: LeaseOptions): () => void {
+  const { ttlMs, maxWorkMs = defaultMaxWorkMs, onLost } = options;
   let isRenewing = false;
 
   async function renew(): Promise<void> {
     if (isRenewing) return;
     isRenewing = true;
-    await database.kysely
+    const renewed = await database.kysely
       .updateTable('leases')
       .set({ expires_at: sql`${databaseTime(database)} + ${ttlMs}` })
       .where('key', '=', key)
       .where('holder', '=', holder)
-      .execute()
+      .executeTakeFirst()
       .catch(() => undefined); // the next renewal may succeed
     isRenewing = false;
+    if (renewed?.numUpdatedRows === 0n) onLost?.();
   }
 
   const timer = setInterval(() => void renew(), ttlMs / renewalsPerTtl).unref();
-  const longest = setTimeout(() => clearInterval(timer), maxWorkMs).unref();
+  const longest =
+    maxWorkMs < Infinity ? setTimeout(() => clearInterval(timer), maxWorkMs).unref() : undefined;
   return () => {
     clearInterval(timer);
     clearTimeout(longest);
@@ -72,10 +80,11 @@ export async function withLease<Result>(
   options: LeaseOptions,
   work: () => Promise<Result>,
 ): Promise<Result> {
+  const { signal, pollMs = defaultPollMs } = options;
   const rowKey = keyText(key);
   const holder = randomUUID();
   while (!(await take(database, rowKey, holder, options))) {
-    await pause(pollMs * (0.5 + Math.random()), undefined, { signal: options.signal });
+    await pause(pollMs * (0.5 + Math.random()), undefined, { signal });
   }
   const release = keep(database, rowKey, holder, options);
   try {
@@ -103,6 +112,6 @@ export async function leaseReleased(database: Database, key: string, begun?: () 
   const first = await currentHolder();
   if (first === undefined) return;
   begun?.();
-  do await pause(pollMs * (0.5 + Math.random()));
+  do await pause(defaultPollMs * (0.5 + Math.random()));
   while ((await currentHolder()) === first);
 }

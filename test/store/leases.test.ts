@@ -124,6 +124,19 @@ describe.each(engines)('leases on %s', (_, freshUrl) => {
     });
   });
 
+  test('that never end by themselves tell their holder when another has them', async () => {
+    const database = await open(await freshUrl());
+    let tell = () => {};
+    const told = new Promise<void>((resolve) => (tell = resolve));
+    const endless = { ttlMs: 300, maxWorkMs: Infinity, onLost: () => tell() };
+    await withLease(database, 'token', endless, async () => {
+      await database.kysely.updateTable('leases').set({ holder: 'another' }).execute();
+      await told;
+    });
+    const { holder } = await database.kysely.selectFrom('leases').select('holder').executeTakeFirstOrThrow();
+    expect(holder).toBe('another');
+  });
+
   test('may be lost while the database fails: the work still returns its result', async () => {
     const database = await open(await freshUrl());
     const { schema } = database.kysely;
