@@ -12,6 +12,8 @@ import { createDeliveryRecorder } from './events/deliveries/delivery-recorder.js
 import { createLiveDeliveries } from './events/deliveries/live-deliveries.js';
 import { RecentDeliveries } from './events/deliveries/recent-deliveries.js';
 import { createLog } from './events/log/log.js';
+import { startRelay, type Relay } from './events/relay/relay.js';
+import type { PublisherOptions } from './events/relay/publisher.js';
 import { createReceiver } from './events/webhooks/receiver.js';
 import { createSecrets } from './events/secrets/secrets.js';
 import { createNotesAccess } from './domains/notes/notes.js';
@@ -142,7 +144,9 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
     const commit = await database.procedure(recording, { unit });
     const { retentionDays } = config;
     const log = begun(createLog({ database, commit, clock, telemetry, retentionDays }));
-    const feed = begun(await createFeed({ log, database, cursors, telemetry }));
+    const relay = relayOf(config, { log, database, sealer, telemetry });
+    if (relay) begun(relay);
+    const feed = begun(await createFeed({ log, database, cursors, telemetry, relay }));
     const appointmentsOf = createAppointments({ database });
     const shipmentsOf = createShipments({ database });
     const paymentsOf = createPayments({ database });
@@ -231,6 +235,12 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
     await stop().catch(() => undefined); // logged already, and not why the start failed
     throw error;
   }
+}
+
+/** Only where there can be other replicas. */
+function relayOf({ natsServers }: GatewayConfig, options: PublisherOptions): Relay | undefined {
+  const isShared = options.database.engine === 'postgres';
+  return natsServers && isShared ? startRelay({ ...options, servers: natsServers }) : undefined;
 }
 
 /** The version of this package, whose file lies beside `src` as beside `dist`. */

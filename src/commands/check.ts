@@ -1,6 +1,8 @@
 import { request } from 'undici';
 import type { Config } from '../config/config.js';
+import type { NatsServers } from '../config/nats-servers.js';
 import { warningsOf } from '../config/warnings.js';
+import { probeNats } from '../events/relay/nats-stream.js';
 import { readOrRefuse } from '../server/documents/watched-manifest.js';
 import { probeDatabase } from '../store/probe.js';
 import { say, CommandError, type Program } from './program.js';
@@ -10,7 +12,7 @@ const probeMs = 5_000;
 
 /**
  * `trivium check [--probe]`: says what is wrong, missing, or set but unknown; with `probe` also reaches the database,
- * the services and the issuer. Throws if anything is at fault.
+ * NATS, the services and the issuer. Throws if anything is at fault.
  */
 export async function runCheck({ environment }: Program, probe: boolean): Promise<void> {
   const config = settings(environment);
@@ -26,6 +28,7 @@ export async function runCheck({ environment }: Program, probe: boolean): Promis
 async function reachAll(config: Config): Promise<void> {
   const probes = [
     { name: 'DATABASE_URL', run: () => probeDatabase(config.databaseUrl, config.databaseListenUrl) },
+    ...(config.natsServers ? [{ name: 'NATS_URL', run: reachNats(config.natsServers) }] : []),
     ...addressesOf(config).map(([name, url]) => ({ name, run: () => reach(url) })),
   ];
   const faults = await Promise.all(
@@ -52,6 +55,13 @@ function addressesOf({ upstreams }: Config): readonly (readonly [name: string, u
     ['APPOINTMENTS_AUTH_URL', appointments.authUrl],
     ...(payments.baseUrl === undefined ? [] : [['PAYMENTS_BASE_URL', payments.baseUrl] as const]),
   ];
+}
+
+function reachNats(servers: NatsServers): () => Promise<readonly string[]> {
+  return async () => {
+    await probeNats(servers);
+    return [];
+  };
 }
 
 /** Any answer counts: without credentials, a refusal is the right one. */

@@ -95,6 +95,8 @@ function toConfig(given: Settings) {
     databaseUrl: given.DATABASE_URL,
     /** Where to listen, if the database's address leads to a pool in transaction mode; else undefined. */
     databaseListenUrl: given.DATABASE_LISTEN_URL,
+    /** Undefined if each replica reads events from the database. */
+    natsServers: given.NATS_URL,
     secretKeys: given.SECRET_KEYS,
     grants: given.GRANTS,
     metricsPort: given.METRICS_PORT,

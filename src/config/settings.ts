@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { natsServers } from './nats-servers.js';
 import {
   databaseUrl,
   endpoints,
@@ -156,6 +157,14 @@ export const settings = z.object({
     postgresUrl.optional(),
     'Where to listen for notifications, past the pool, if `DATABASE_URL` is a pool in transaction mode such as PgBouncer.',
     { otherwise: '`DATABASE_URL`', example: 'postgres://gateway:replace-me@db.example.com:5432/gateway' },
+  ),
+  NATS_URL: described(
+    natsServers.optional(),
+    'A NATS JetStream cluster that carries stored events to many replicas (docs/many-replicas.md): `nats://` or `tls://`, several with commas between them.',
+    {
+      otherwise: 'none: each replica reads events from Postgres',
+      example: 'nats://gateway:replace-me@nats.example.com:4222',
+    },
   ),
   SECRET_KEYS: described(
     secretKeys.optional(),

@@ -26,6 +26,7 @@ export function warningsOf(environment: Environment): readonly string[] {
     ...['NOTES_BASE_URL', 'APPOINTMENTS_BASE_URL'].flatMap((name) => warnOfVersion(name, given[name])),
     ...warnOfMode(given['NODE_ENV']),
     ...warnOfGrants(given),
+    ...warnOfRelay(given),
   ];
 }
 
@@ -80,4 +81,13 @@ function warnOfGrants(given: Environment): readonly string[] {
     'GRANTS is not set, so that nobody sees shipments or payments: ' +
       'set it as in {"*@example.com":["shipments:read","payments:read"]}',
   ];
+}
+
+function warnOfRelay(given: Environment): readonly string[] {
+  const isShared = given['DATABASE_URL']?.startsWith('postgres') || given['DATABASE_URL_FILE'] !== undefined;
+  return given['NATS_URL'] === undefined || isShared
+    ? []
+    : [
+        'NATS_URL has no effect beside an embedded database, which has no other replicas: set DATABASE_URL, too',
+      ];
 }

@@ -44,3 +44,11 @@ test('production without grants, and what is nearly production, are doubtful', (
     expect.stringMatching(/^NODE_ENV is prod: only production/),
   ]);
 });
+
+test('a relay between replicas is doubtful where there can be only one', () => {
+  const NATS_URL = 'nats://gateway:a-secret@nats.example';
+  expect(warningsOf({ NATS_URL, DATABASE_URL: 'postgres://db.example/x' })).toEqual([]);
+  expect(warningsOf({ NATS_URL, DATABASE_URL_FILE: '/run/secrets/database' })).toEqual([]);
+  expect(warningsOf({ NATS_URL })).toEqual([expect.stringMatching(/^NATS_URL has no effect/)]);
+  expect(warningsOf({ NATS_URL }).join()).not.toContain('a-secret');
+});

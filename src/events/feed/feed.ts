@@ -4,6 +4,7 @@ import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import { createRetrier, type GiveUpLimit } from './retrier.js';
 import { isSelected, type Selection } from './filter-index.js';
 import type { Log, LogEntry } from '../log/log.js';
+import type { Relay } from '../relay/relay.js';
 import { createMulticast, type Multicast } from './multicast.js';
 import { createPast } from './past-pages.js';
 import { expired, type Place } from '../log/log-position.js';
@@ -73,6 +74,8 @@ export interface FeedOptions {
   readonly database: Database;
   readonly cursors: Cursors;
   readonly telemetry: Telemetry;
+  /** Brings what another replica has read. */
+  readonly relay?: Relay | undefined;
   /** How many recent events stay in memory for subscribers that are a little behind. */
   readonly recent?: number;
   /** When to give up on an event that cannot be read or rendered; the retrier has a default. */

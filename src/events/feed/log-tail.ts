@@ -3,6 +3,9 @@ import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import type { Database } from '../../store/database.js';
 import type { Retrier } from './retrier.js';
 import type { Bounds, Log, LogEntry, Onward } from '../log/log.js';
+import { RelayedEntries } from '../relay/relayed-entries.js';
+import type { Relay } from '../relay/relay.js';
+import { findEnd, type LogEnd } from '../log/log-end.js';
 import { expired, placeFrom, type Place } from '../log/log-position.js';
 import { createBoundedMap, type BoundedMap } from '../../lib/cache/bounded-map.js';
 
@@ -12,6 +15,8 @@ export interface TailOptions {
   readonly database: Database;
   readonly telemetry: Telemetry;
   readonly retrier: Retrier;
+  /** Brings what others have read; without it, all is read from the database. */
+  readonly relay?: Relay | undefined;
   /** How many recent entries stay in memory; `defaultRecent` if omitted. */
   readonly recent?: number | undefined;
 }
@@ -40,6 +45,8 @@ export type Follower = (entries: readonly LogEntry[] | null, error?: GatewayErro
 
 const pageSize = 128;
 const pollMs = 1_000;
+/** One of so many polls reads the database while the relay brings what is new. */
+const relayedPolls = 30;
 const defaultRecent = 2_048;
 const maxWeight = 32_000_000;
 
@@ -61,7 +68,9 @@ class LogTail implements Tail {
   #stopped = false;
   readonly #retryOptions = { maxPauseMs: pollMs, isWanted: () => !this.#stopped };
   readonly #unlisten: () => void;
-  readonly #poll = setInterval(() => this.#wake(), pollMs).unref();
+  readonly #relayed: RelayedEntries | undefined;
+  #polls = 0;
+  readonly #poll = setInterval(() => this.#pollOnce(), pollMs).unref();
 
   constructor(options: TailOptions, { id, place }: LogEnd) {
     this.#options = options;
@@ -70,6 +79,7 @@ class LogTail implements Tail {
     this.#id = id;
     this.#place = place;
     this.#newest = place;
+    this.#relayed = this.#follow(options);
     this.#unlisten = database.listen('log', (payload) => this.#hearSignal(payload));
   }
 
@@ -99,7 +109,31 @@ class LogTail implements Tail {
     this.#stopped = true;
     this.#unlisten();
     clearInterval(this.#poll);
+    this.#relayed?.stop();
     for (const hear of this.#followers) hear(null);
+  }
+
+  #follow({ relay, telemetry }: TailOptions): RelayedEntries | undefined {
+    return (
+      relay &&
+      new RelayedEntries({
+        relay,
+        telemetry,
+        place: () => this.#place,
+        onArrival: () => this.#takeRelayed(),
+        onLack: () => this.#wake(),
+      })
+    );
+  }
+
+  #pollOnce(): void {
+    this.#polls += 1;
+    if (!this.#relayed?.isInStep || this.#polls % relayedPolls === 0) this.#wake();
+  }
+
+  #takeRelayed(): void {
+    if (!this.#relayed || this.#busy || this.#followers.size === 0) return;
+    this.#takeEntries(this.#relayed.take(), 'relay');
   }
 
   #wake(): void {
@@ -115,6 +149,7 @@ class LogTail implements Tail {
       this.#passOver();
     } while (this.#again);
     this.#busy = false;
+    this.#takeRelayed();
   }
 
   /** What comes after the this.#place; if that cannot be had, why, and the current end of the log. */
@@ -138,9 +173,13 @@ class LogTail implements Tail {
   #take(found: Onward | Cut | undefined): void {
     if (!found) return;
     if ('why' in found) return this.#beginAnew(found);
-    const { entries } = found;
+    this.#again ||= found.entries.length >= pageSize;
+    this.#takeEntries(found.entries, 'database');
+  }
+
+  #takeEntries(entries: readonly LogEntry[], source: 'relay' | 'database'): void {
     if (entries.length === 0) return;
-    this.#again ||= entries.length >= pageSize;
+    if (this.#relayed) this.#options.telemetry.metrics.relayEntries.of(source).value += entries.length;
     for (const entry of entries) this.#kept.add(entry);
     this.#place = entries.at(-1)!;
     for (const hear of this.#followers) hear(entries);
@@ -172,9 +211,11 @@ class LogTail implements Tail {
       this.#options.retrier.wake();
       return this.#wake();
     }
-    if (signalled.seq <= this.#newest.seq) return;
+    // An earlier place than before is one of a restored database, which the poll finds; with the relay that is rare.
+    if (signalled.seq <= this.#newest.seq) return this.#relayed ? this.#wake() : undefined;
     this.#newest = signalled;
     if (this.#followers.size === 0 && !this.#busy) this.#passOver();
+    else if (this.#relayed?.expect(signalled)) this.#takeRelayed();
     else this.#wake();
   }
 }
@@ -187,14 +228,4 @@ const overtaken =
 interface Cut {
   readonly why: typeof restored | typeof overtaken;
   readonly end: LogEnd;
-}
-
-interface LogEnd {
-  readonly id: string;
-  readonly place: Place;
-}
-
-async function findEnd(log: Log): Promise<LogEnd> {
-  const { id, head: seq } = await log.bounds();
-  return { id, place: (await log.place(seq)) ?? { seq, witness: '' } };
 }

@@ -41,6 +41,8 @@ export interface Log {
   read(after: number, limit: number): Promise<readonly LogEntry[]>;
   /** The same, together with the place at `after`. */
   readOn(after: number, limit: number): Promise<Onward>;
+  /** The same as rows, as `entryOf` takes them; undefined if the log has no such place, or no longer what follows it. */
+  rowsAfter(place: Place, limit: number): Promise<readonly EventRow[] | undefined>;
   /** Deletes the events past the retention period; this also happens in the background. */
   prune(): Promise<void>;
   /** Stores the deliveries accepted so far, then stops. */
@@ -115,6 +117,11 @@ export function createLog(options: LogOptions): Log {
       const at = rows[0]?.seq === after ? rows[0] : undefined;
       return { place: at && placeOf(at), entries: rows.slice(at ? 1 : 0).map(entryOf) };
     },
+    async rowsAfter({ seq, witness }, limit) {
+      const rows = await readRows(database.kysely, { after: seq - 1, limit: limit + 1 });
+      if (seq === 0) return rows[0] && rows[0].seq > 1 ? undefined : rows;
+      return rows[0]?.seq === seq && placeOf(rows[0]).witness === witness ? rows.slice(1) : undefined;
+    },
     prune: () => retention.prune(),
     async stop() {
       await Promise.all([queue.stop(), retention.stop()]);
@@ -141,7 +148,8 @@ async function readPlace(db: Executor, seq: number): Promise<Place | undefined> 
 
 type PlaceRow = Pick<EventRow, 'seq' | 'family' | 'event_id' | 'received_at'>;
 
-function placeOf({ seq, family, event_id, received_at }: PlaceRow): Place {
+/** The place just after the entry of a row. */
+export function placeOf({ seq, family, event_id, received_at }: PlaceRow): Place {
   return { seq, witness: witnessOf(family, event_id, received_at) };
 }
 
@@ -167,9 +175,11 @@ function prepareRead(db: Executor) {
   );
 }
 
-type EventRow = Awaited<ReturnType<ReturnType<typeof prepareRead>>>[number];
+/** An entry as it is stored. */
+export type EventRow = Awaited<ReturnType<ReturnType<typeof prepareRead>>>[number];
 
-function entryOf(row: EventRow): LogEntry {
+/** The entry of a row. */
+export function entryOf(row: EventRow): LogEntry {
   const { family, event_id, entity_id, event, entity } = row;
   const known = {
     ...placeOf(row),

@@ -221,6 +221,26 @@ export function createMetrics() {
       ['kind'],
     ),
 
+    relayEntries: values(
+      'counter',
+      'trivium_relay_entries_total',
+      'With `NATS_URL`: events that this replica has followed, by where it had them from (relay or database).',
+      ['source'],
+    ),
+    relayPublished: values(
+      'counter',
+      'trivium_relay_published_total',
+      'Events that this replica has published on the relay, which one replica does for all.',
+      [],
+    ),
+    relayRefused: values(
+      'counter',
+      'trivium_relay_refused_total',
+      'Messages of the relay that were refused: not sealed by our keys (unreadable), or of another future of the log (forked).',
+      ['reason'],
+    ),
+    relayConnected: values('gauge', 'trivium_relay_connected', '1 while the relay is connected.', []),
+
     /** Has the value of a gauge read at each scrape; it takes the place of one with the same name. */
     gauge(name: Name, help: string, read: () => number): void {
       write({ name, type: 'gauge', help, labels: [] }, () => [`${name} ${read()}`]);

@@ -1,0 +1,118 @@
+import type { NatsConnection } from '@nats-io/transport-node';
+import type { ConsumeOptions, JetStreamManager } from '@nats-io/jetstream';
+import type { NatsServers } from '../../config/nats-servers.js';
+
+/** A connection to NATS, and the stream there that carries entries. Every failure is a rejection. */
+export interface NatsStream {
+  /** How long a message may be. */
+  readonly maxBytes: number;
+  /** The number of the last message; 0 if there is none. */
+  lastSequence(): Promise<number>;
+  /** Publishes a message; resolves with its number. Rejects unless `last` was that of the last one. */
+  publish(message: string, last: number): Promise<number>;
+  /** Calls `hear` with each message from now on; resolves when that ends. */
+  consume(hear: (message: string) => void): Promise<void>;
+  /** Resolves when the connection is lost or closed. */
+  readonly closed: Promise<unknown>;
+  close(): Promise<void>;
+}
+
+const subjectOf = (name: string) => `${name}.entries`;
+/** What the stream keeps: enough for a replica that was cut off for a moment. */
+const windowMs = 120_000;
+const windowBytes = 64 * 1024 * 1024;
+const timeoutMs = 5_000;
+/** A server that hangs is noticed after three of these. */
+const pingMs = 5_000;
+/** A message may not be longer, whatever the server allows, and its headers take some of that. */
+const maxMessageBytes = 1024 * 1024;
+const headerBytes = 1_024;
+const consumeOptions: ConsumeOptions = {
+  max_messages: 500,
+  expires: 10_000,
+  idle_heartbeat: 1_000,
+  abort_on_missing_resource: true,
+};
+
+/** Connects; the packages are loaded only here. The error never shows the password. */
+async function connectTo({ servers, tls, ...credentials }: NatsServers): Promise<NatsConnection> {
+  const { connect } = await import('@nats-io/transport-node');
+  return connect({
+    servers: [...servers],
+    ...credentials,
+    ...(tls && { tls: {} }),
+    name: 'trivium',
+    reconnect: false, // whoever opened it opens another
+    timeout: timeoutMs,
+    pingInterval: pingMs,
+    maxPingOut: 2,
+  });
+}
+
+/** Rejects unless the cluster is reached, and has JetStream. */
+export async function probeNats(servers: NatsServers): Promise<void> {
+  const { jetstreamManager } = await import('@nats-io/jetstream');
+  const connection = await connectTo(servers);
+  try {
+    await jetstreamManager(connection, { timeout: timeoutMs });
+  } finally {
+    await connection.close();
+  }
+}
+
+/** Connects, and creates the stream of this name if there is none. */
+export async function openNatsStream(servers: NatsServers, name: string): Promise<NatsStream> {
+  const connection = await connectTo(servers);
+  try {
+    const { DeliverPolicy, jetstream, jetstreamManager } = await import('@nats-io/jetstream');
+    const manager = await jetstreamManager(connection, { timeout: timeoutMs });
+    await ensureStream(manager, name);
+    const client = jetstream(connection, { timeout: timeoutMs });
+    return {
+      maxBytes: Math.min(connection.info?.max_payload ?? maxMessageBytes, maxMessageBytes) - headerBytes,
+      lastSequence: async () => (await manager.streams.info(name)).state.last_seq,
+      publish: async (message, lastSequence) =>
+        (await client.publish(subjectOf(name), message, { expect: { lastSequence } })).seq,
+      async consume(hear) {
+        const consumer = await client.consumers.get(name, { deliver_policy: DeliverPolicy.New });
+        const callback = (message: { string(): string }) => hear(message.string());
+        const error = await (await consumer.consume({ ...consumeOptions, callback })).closed();
+        if (error) throw error;
+      },
+      closed: connection.closed(),
+      close: () => connection.close(),
+    };
+  } catch (error) {
+    await connection.close();
+    throw error;
+  }
+}
+
+/**
+ * Creates the stream, in memory, since the log is elsewhere: with three copies, or as many as the cluster has servers. It
+ * is given more if it was made while a server was away.
+ */
+async function ensureStream(manager: JetStreamManager, name: string): Promise<void> {
+  const { JetStreamApiError, StorageType } = await import('@nats-io/jetstream');
+  const config = {
+    name,
+    subjects: [subjectOf(name)],
+    storage: StorageType.Memory,
+    max_age: windowMs * 1_000_000, // in nanoseconds
+    max_bytes: windowBytes,
+  };
+  const info = await manager.streams.info(name).catch(() => undefined);
+  const copies = info?.config.num_replicas ?? 0;
+  let fault: unknown;
+  for (const num_replicas of [3, 2, 1].filter((more) => more > copies)) {
+    try {
+      const changed = { ...config, num_replicas };
+      await (info ? manager.streams.update(name, changed) : manager.streams.add(changed));
+      return;
+    } catch (error) {
+      if (!(error instanceof JetStreamApiError)) throw error;
+      fault = error;
+    }
+  }
+  if (!info) throw fault;
+}

@@ -1,0 +1,105 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { OutageLog } from '../../lib/telemetry/outage-log.js';
+import type { Sealer } from '../../lib/sealer.js';
+import type { Telemetry } from '../../lib/telemetry/telemetry.js';
+import type { Database } from '../../store/database.js';
+import { withLease } from '../../store/leases.js';
+import { placeOf, type Log } from '../log/log.js';
+import { findEnd } from '../log/log-end.js';
+import type { NatsStream } from './nats-stream.js';
+import { sealReference, sealRows } from './stretch.js';
+
+/** What entries are published with. */
+export interface PublisherOptions {
+  readonly log: Log;
+  readonly database: Database;
+  readonly sealer: Sealer;
+  readonly telemetry: Telemetry;
+}
+
+/** How long nothing is relayed, at most, after the one who did so has died, but for `bidMs`. */
+const leaseMs = 4_000;
+/** How often each of the others bids for the lease, on average. */
+const bidMs = 3_000;
+const pollMs = 1_000;
+const pageSize = 128;
+
+/**
+ * Publishes what is committed to the log from now on, one process at a time, by a lease. Each message says which one it
+ * expects to be the last before it: one that stood still, and lost its lease without knowing, fails by that.
+ */
+export class Publisher {
+  readonly #options: PublisherOptions;
+  readonly #outage: OutageLog;
+
+  constructor(options: PublisherOptions) {
+    this.#options = options;
+    this.#outage = new OutageLog(options.telemetry, {
+      up: 'this replica relays events to the others',
+      down: 'this replica cannot relay events; all read them from the database until one can',
+    });
+  }
+
+  /** Does so over this stream until `signal` is aborted. Never rejects: it tries again. */
+  async run(stream: NatsStream, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const lost = new AbortController();
+      const lease = {
+        ttlMs: leaseMs,
+        pollMs: bidMs,
+        maxWorkMs: Infinity,
+        signal,
+        onLost: () => lost.abort(),
+      };
+      const ended = AbortSignal.any([signal, lost.signal]);
+      try {
+        await withLease(this.#options.database, 'relay', lease, () => this.#publishUntil(ended, stream));
+      } catch (error) {
+        if (signal.aborted) return;
+        this.#outage.down(error);
+        await pause(pollMs, undefined, { signal, ref: false }).catch(() => undefined);
+      }
+    }
+  }
+
+  /** Begins at the end of the log: what came before is in the database. Resolves when the log was replaced, too. */
+  async #publishUntil(ended: AbortSignal, stream: NatsStream): Promise<void> {
+    const { log, sealer, telemetry } = this.#options;
+    const published = telemetry.metrics.relayPublished.of();
+    const bell = this.#listen(ended);
+    try {
+      let { place } = await findEnd(log);
+      let last = await stream.lastSequence();
+      // So that replicas know that entries come from here on; one at another place looks what has happened.
+      last = await stream.publish(sealReference(sealer, place, place), last);
+      this.#outage.up();
+      while (!ended.aborted) {
+        const rung = bell.next();
+        const rows = await log.rowsAfter(place, pageSize);
+        if (!rows) return;
+        for (const message of sealRows(sealer, place, rows, stream.maxBytes))
+          last = await stream.publish(message, last);
+        published.value += rows.length;
+        if (rows.length > 0) place = placeOf(rows.at(-1)!);
+        else await rung;
+      }
+    } finally {
+      bell.stop();
+    }
+  }
+
+  /** `next` resolves at the next signal of the log, and at the latest after `pollMs`. */
+  #listen(ended: AbortSignal) {
+    let ring = () => {};
+    const unlisten = this.#options.database.listen('log', () => ring());
+    const poll = setInterval(() => ring(), pollMs).unref();
+    ended.addEventListener('abort', () => ring(), { once: true });
+    return {
+      next: () => new Promise<void>((resolve) => (ring = resolve)),
+      stop() {
+        unlisten();
+        clearInterval(poll);
+      },
+    };
+  }
+}

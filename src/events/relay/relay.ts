@@ -1,0 +1,115 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { NatsServers } from '../../config/nats-servers.js';
+import { digest } from '../../lib/sealer.js';
+import { OutageLog } from '../../lib/telemetry/outage-log.js';
+import { createWarnings, type Warn } from '../../lib/telemetry/rate-limited-log.js';
+import { openNatsStream, type NatsStream } from './nats-stream.js';
+import { Publisher, type PublisherOptions } from './publisher.js';
+import { openStretch, type Stretch } from './stretch.js';
+
+/** Carries committed entries to all replicas, as fast as it can and no more than that: the log is in the database. */
+export interface Relay {
+  /**
+   * Calls `hear` with each stretch of entries that comes, in order but perhaps not all, and with undefined when the relay
+   * is away. Returns a function that stops it.
+   */
+  listen(hear: Hear): () => void;
+  stop(): Promise<void>;
+}
+
+type Hear = (stretch: Stretch | undefined) => void;
+
+/** What a relay works with. */
+export interface RelayOptions extends PublisherOptions {
+  readonly servers: NatsServers;
+}
+
+const firstPauseMs = 200;
+const maxPauseMs = 5_000;
+
+/** A relay by NATS JetStream. It connects in the background, again and again: that it is away is no failure. */
+export function startRelay(options: RelayOptions): Relay {
+  return new NatsRelay(options);
+}
+
+class NatsRelay implements Relay {
+  readonly #options: RelayOptions;
+  readonly #publisher: Publisher;
+  readonly #outage: OutageLog;
+  readonly #warn: Warn;
+  readonly #hearers = new Set<Hear>();
+  readonly #stopping = new AbortController();
+  #serving: Promise<void> | undefined;
+
+  constructor(options: RelayOptions) {
+    this.#options = options;
+    this.#publisher = new Publisher(options);
+    this.#outage = new OutageLog(options.telemetry, {
+      up: 'connected to the relay',
+      down: 'the relay is away; events are read from the database until it is back',
+    });
+    this.#warn = createWarnings(options.telemetry);
+    void this.#run();
+  }
+
+  listen(hear: Hear): () => void {
+    this.#hearers.add(hear);
+    return () => void this.#hearers.delete(hear);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#serving?.catch(() => undefined);
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping;
+    for (let pauseMs = firstPauseMs; !signal.aborted; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
+      try {
+        const stream = await openNatsStream(this.#options.servers, await this.#streamName());
+        pauseMs = firstPauseMs;
+        await (this.#serving = this.#serve(stream));
+      } catch (err) {
+        this.#outage.down(err);
+      }
+      await pause(pauseMs * (0.5 + Math.random()), undefined, { signal, ref: false }).catch(() => undefined);
+    }
+  }
+
+  /** A stream for each log, so that several gateways can share a cluster. */
+  async #streamName(): Promise<string> {
+    const { id } = await this.#options.log.bounds();
+    return `trivium-${digest(id).slice(0, 16)}`;
+  }
+
+  /** Rejects once the connection is lost; resolves only at the stop. */
+  async #serve(stream: NatsStream): Promise<void> {
+    const over = new AbortController();
+    const signal = AbortSignal.any([this.#stopping.signal, over.signal]);
+    const publishing = this.#publisher.run(stream, signal);
+    this.#note(true);
+    try {
+      await Promise.race([stream.closed, stream.consume((message) => this.#receive(message)), publishing]);
+      if (!signal.aborted) throw new Error('The connection was lost.');
+    } finally {
+      this.#note(false);
+      over.abort();
+      await publishing;
+      await stream.close();
+    }
+  }
+
+  #note(isConnected: boolean): void {
+    this.#options.telemetry.metrics.relayConnected.of().value = Number(isConnected);
+    if (isConnected) this.#outage.up();
+    else for (const hear of this.#hearers) hear(undefined);
+  }
+
+  #receive(message: string): void {
+    const { sealer, telemetry } = this.#options;
+    const stretch = openStretch(sealer, message);
+    if (stretch) return this.#hearers.forEach((hear) => hear(stretch));
+    telemetry.metrics.relayRefused.of('unreadable').value += 1;
+    this.#warn('a message on the relay was refused: it is not sealed by any of SECRET_KEYS');
+  }
+}
