@@ -7,7 +7,7 @@ import { RelayedEntries } from '../relay/relayed-entries.js';
 import type { Relay } from '../relay/relay.js';
 import { findEnd, type LogEnd } from '../log/log-end.js';
 import { expired, placeFrom, type Place } from '../log/log-position.js';
-import { createBoundedMap, type BoundedMap } from '../../lib/cache/bounded-map.js';
+import { createCache, type Cache } from '../../lib/cache/cache.js';
 
 /** What a tail works with. */
 export interface TailOptions {
@@ -57,7 +57,7 @@ export async function startTail(options: TailOptions): Promise<Tail> {
 
 class LogTail implements Tail {
   readonly #options: TailOptions;
-  readonly #kept: BoundedMap<LogEntry>;
+  readonly #kept: Cache<LogEntry, number>;
   readonly #followers = new Set<Follower>();
   #id: string;
   #place: Place;
@@ -75,7 +75,7 @@ class LogTail implements Tail {
   constructor(options: TailOptions, { id, place }: LogEnd) {
     this.#options = options;
     const { database, recent = defaultRecent } = options;
-    this.#kept = createBoundedMap<LogEntry>({ items: recent, weight: maxWeight });
+    this.#kept = createCache<LogEntry, number>(recent, maxWeight);
     this.#id = id;
     this.#place = place;
     this.#newest = place;
@@ -180,7 +180,7 @@ class LogTail implements Tail {
   #takeEntries(entries: readonly LogEntry[], source: 'relay' | 'database'): void {
     if (entries.length === 0) return;
     if (this.#relayed) this.#options.telemetry.metrics.relayEntries.of(source).value += entries.length;
-    for (const entry of entries) this.#kept.add(entry);
+    for (const entry of entries) this.#kept.set(entry.seq, entry, entry.weight);
     this.#place = entries.at(-1)!;
     for (const hear of this.#followers) hear(entries);
   }

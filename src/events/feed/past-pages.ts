@@ -1,7 +1,7 @@
 import { createLimiter } from '../../lib/async/concurrency-limit.js';
 import type { Log, LogEntry } from '../log/log.js';
 import type { Place } from '../log/log-position.js';
-import { createBoundedMap, type Weighed } from '../../lib/cache/bounded-map.js';
+import { createCache } from '../../lib/cache/cache.js';
 import type { Tail } from './log-tail.js';
 
 /**
@@ -18,14 +18,12 @@ export interface Past {
   place(seq: number): Promise<Place | undefined>;
 }
 
-/** The entries from `seq` on. */
-interface Page extends Weighed {
-  readonly entries: readonly LogEntry[];
-}
+type Page = readonly LogEntry[];
 
 const pageSize = 32;
 /** How many pages stay in memory, with how many characters: as many events as a tail keeps. */
-const maxKept = { items: 64, weight: 8_000_000 };
+const maxPages = 64;
+const maxCharacters = 8_000_000;
 /** How long they stay there after the last read. */
 const keptMs = 5_000;
 /** How many reads run at once: others use the database, too. */
@@ -33,7 +31,7 @@ const readsAtOnce = 4;
 
 /** The past of the log that this tail follows; forgotten if the database is restored from a backup. */
 export function createPast(log: Log, tail: Tail): Past {
-  const kept = createBoundedMap<Page>(maxKept);
+  const kept = createCache<Page, number>(maxPages, maxCharacters);
   const flights = new Map<number, Promise<Page>>();
   const inTurn = createLimiter(readsAtOnce);
   let forgetting: NodeJS.Timeout | undefined;
@@ -57,12 +55,12 @@ export function createPast(log: Log, tail: Tail): Past {
 
   /** Callers that arrive during the read share it; its page is not kept if `forget` was called meanwhile. */
   async function read(first: number): Promise<Page> {
-    const flight = inTurn(() => log.read(first - 1, pageSize)).then((entries) => toPage(first, entries));
+    const flight = inTurn(() => log.read(first - 1, pageSize));
     flights.set(first, flight);
     const isLatest = () => flights.get(first) === flight;
     try {
       const landed = await flight;
-      if (isLatest()) kept.add(landed);
+      if (isLatest()) kept.set(first, landed, weigh(landed));
       return landed;
     } finally {
       if (isLatest()) flights.delete(first);
@@ -73,12 +71,12 @@ export function createPast(log: Log, tail: Tail): Past {
     remember();
     const first = seq - ((seq - 1) % pageSize);
     const known = kept.get(first);
-    if (known && entryOf(known.entries, seq)) return known.entries;
+    if (known && entryOf(known, seq)) return known;
     const begun = flights.get(first);
     const shared = begun && (await begun);
-    if (shared && entryOf(shared.entries, seq)) return shared.entries;
+    if (shared && entryOf(shared, seq)) return shared;
     // Both were read before this entry was written, or it has been pruned: only a new read can tell.
-    return (await (flights.get(first) ?? read(first))).entries;
+    return flights.get(first) ?? read(first);
   }
 
   return {
@@ -92,6 +90,6 @@ export function entryOf(page: readonly LogEntry[], seq: number): LogEntry | unde
   return page[0] && page[seq - page[0].seq];
 }
 
-function toPage(seq: number, entries: readonly LogEntry[]): Page {
-  return { seq, weight: entries.reduce((sum, { weight }) => sum + weight, 0), entries };
+function weigh(page: Page): number {
+  return page.reduce((sum, { weight }) => sum + weight, 0);
 }

@@ -1,5 +1,5 @@
 import type { LogEntry } from '../log/log.js';
-import { createBoundedMap, type Weighed } from '../../lib/cache/bounded-map.js';
+import { createCache } from '../../lib/cache/cache.js';
 
 /** A rendered entry; undefined if the entry is excluded, or nobody waits for it any more. */
 export type Payload = string | undefined;
@@ -11,36 +11,34 @@ export interface Replays {
   clear(): void;
 }
 
-interface Replay extends Weighed {
+interface Replay {
   readonly payload: Payload | Promise<Payload>;
 }
 
 /** How many payloads a group keeps, and with how many characters in total. */
-const maxKept = { items: 256, weight: 1_000_000 };
+const maxPayloads = 256;
+const maxCharacters = 1_000_000;
 
 /** The replays of one group, for which `make` renders payloads. */
 export function createReplays(make: (entry: LogEntry) => Payload | Promise<Payload>): Replays {
-  const kept = createBoundedMap<Replay>(maxKept);
+  const kept = createCache<Replay, number>(maxPayloads, maxCharacters);
+  const keep = (seq: number, payload: Payload): void => kept.set(seq, { payload }, payload?.length ?? 0);
   return {
     of(entry) {
-      const known = kept.get(entry.seq);
-      if (known) return known.payload;
       const { seq } = entry;
+      const known = kept.get(seq);
+      if (known) return known.payload;
       const payload = make(entry);
       if (payload instanceof Promise) {
-        const making = { seq, weight: 0, payload };
-        const keep = (made: Payload) => {
-          if (kept.get(seq) === making) kept.add(replayOf(seq, made));
+        const making = { payload };
+        kept.set(seq, making, 0);
+        const keepMade = (made: Payload): void => {
+          if (kept.get(seq) === making) keep(seq, made);
         };
-        kept.add(making);
-        payload.then(keep, kept.clear);
-      } else kept.add(replayOf(seq, payload));
+        payload.then(keepMade, kept.clear);
+      } else keep(seq, payload);
       return payload;
     },
     clear: kept.clear,
   };
-}
-
-function replayOf(seq: number, payload: Payload): Replay {
-  return { seq, weight: payload?.length ?? 0, payload };
 }

@@ -1,9 +1,10 @@
-/** Values made for texts, kept for the next use; the recently used ones stay. */
-export interface Cache<T> {
-  get(key: string): T | undefined;
+/** Values by their keys, kept for the next use; the recently used ones stay. */
+export interface Cache<T, Key extends string | number = string> {
+  get(key: Key): T | undefined;
   /** `weight` is by default the length of the key. */
-  set(key: string, value: T, weight?: number): void;
-  delete(key: string): void;
+  set(key: Key, value: T, weight?: number): void;
+  delete(key: Key): void;
+  clear(): void;
 }
 
 /** A flat copy: in V8 a substring keeps the whole string that it was cut from in memory. */
@@ -19,16 +20,19 @@ interface Entry<T> {
 }
 
 /** Bounded by the number of entries and by their total weight, with which the values grow. */
-export function createCache<T>(maxEntries: number, maxWeight = 500_000): Cache<T> {
-  const entries = new Map<string, Entry<T>>();
+export function createCache<T, Key extends string | number = string>(
+  maxEntries: number,
+  maxWeight = 500_000,
+): Cache<T, Key> {
+  const entries = new Map<Key, Entry<T>>();
   let total = 0;
 
-  function remove(key: string): void {
+  function remove(key: Key): void {
     total -= entries.get(key)?.weight ?? 0;
     entries.delete(key);
   }
 
-  function put(key: string, { value, weight }: Omit<Entry<T>, 'used'>): void {
+  function put(key: Key, { value, weight }: Omit<Entry<T>, 'used'>): void {
     entries.set(key, { value, weight, used: false });
     total += weight;
   }
@@ -39,7 +43,7 @@ export function createCache<T>(maxEntries: number, maxWeight = 500_000): Cache<T
       if (entry) entry.used = true;
       return entry?.value;
     },
-    set(key, value, weight = key.length) {
+    set(key, value, weight = String(key).length) {
       const before = entries.get(key);
       // Updated in place if there is room: a `Map` with many additions and deletions holds on to what was in it.
       if (before && total - before.weight + weight <= maxWeight) {
@@ -59,5 +63,9 @@ export function createCache<T>(maxEntries: number, maxWeight = 500_000): Cache<T
       put(key, { value, weight });
     },
     delete: remove,
+    clear() {
+      entries.clear();
+      total = 0;
+    },
   };
 }
