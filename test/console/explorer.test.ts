@@ -116,6 +116,25 @@ describe.skipIf(skipBrowserTests)('the explorer (needs Chromium)', () => {
     expect(explorer.faults).toEqual([]);
   });
 
+  test('lists the last 100 messages of a subscription with their times, for as long as its user is signed in', async () => {
+    await signedIn();
+    await open('ShipmentUpdates');
+    await run();
+    await expect.poll(answerTo('shp_first'), soon).toContain('"shipmentId": "shp_first"');
+    for (let at = 0; at < 105; at += 1)
+      await explorer.sandbox.webhooks.emitShipment({ shipment: { id: `shp_${at}` } });
+    await explorer.page.getByLabel('Show Messages').click();
+    const messages = explorer.page.getByRole('region', { name: 'Messages' });
+    const latest = messages.getByRole('listitem').first();
+    await latest.click();
+    await expect.poll(() => latest.innerText(), soon).toContain('"shipmentId": "shp_104"');
+    expect(await latest.locator('time').innerText()).toMatch(/^\d\d:\d\d:\d\d\.\d{3}$/);
+    expect(await messages.getByRole('listitem').count()).toBe(100);
+    await button('Sign out').click();
+    await messages.getByText('Run a subscription').waitFor();
+    expect(explorer.faults).toEqual([]);
+  });
+
   test('ends the updates when a new tab is opened, and still shows them in their own tab', async () => {
     await signedIn();
     await open('ShipmentUpdates');

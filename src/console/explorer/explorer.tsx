@@ -1,11 +1,12 @@
 import { useCallback, useEffect, useMemo, useRef, useState, type ReactElement } from 'react';
 import { createRoot } from 'react-dom/client';
-import { GraphiQL } from 'graphiql';
+import { GraphiQL, HISTORY_PLUGIN } from 'graphiql';
 // oxlint-disable-next-line import/no-unassigned-import -- it tells the editor where its workers are
 import 'graphiql/setup-workers/vite';
 import { EndWithTab } from './editor/end-with-tab.js';
 import { createFetcher } from './fetcher.js';
 import { ForgetAnswers } from './forget-answers.js';
+import { messagesPlugin } from './messages.js';
 import { HoverBelow } from './editor/hover-placement.js';
 import type { Problem } from './session/problem.js';
 import { samples } from './samples.js';
@@ -16,6 +17,8 @@ import { keepsHeaders, openStorage } from './storage.js';
 import { SystemTheme } from './editor/system-theme.js';
 import { TabKey } from './editor/tab-navigation.js';
 import { Wheel } from './editor/wheel-scrolling.js';
+
+const plugins = [HISTORY_PLUGIN, messagesPlugin];
 
 /** GraphiQL against the gateway that serves this page, with a bar to sign in. */
 function Explorer(): ReactElement {
@@ -41,6 +44,7 @@ function Explorer(): ReactElement {
           defaultEditorToolsVisibility="variables"
           introspectionQueryName={schemaQuery}
           schemaDescription
+          plugins={plugins}
         >
           <SystemTheme />
           <TabKey />

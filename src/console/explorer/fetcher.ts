@@ -4,6 +4,7 @@ import { createClient, TerminatedCloseEvent } from 'graphql-ws';
 import { cursorOf, takesAfter } from '../../client/core/document.js';
 import { pingEveryMs, watchLiveness } from '../../client/core/liveness.js';
 import { createPauses } from '../../client/core/pause.js';
+import { forgetMessages, keepMessage } from './messages.js';
 import { isUnauthenticated, path, post, type Answer, type Operation } from './session/gateway.js';
 import type { Session } from './session/session.js';
 import { stoppable } from './stoppable.js';
@@ -73,6 +74,7 @@ function subscribe(operation: Operation, headers: Headers, session: SessionHooks
   /** Sent again, with the last cursor, by each new connection. */
   const variables: Record<string, unknown> = { ...operation.variables };
   const resumes = takesAfter(operation.query);
+  forgetMessages();
   const pauses = createPauses();
   const liveness = watchLiveness(() => client.terminate());
   const client = createClient({
@@ -108,6 +110,7 @@ function answers(
         const result = await updates.next();
         if (result.done) return { done: true, value: undefined };
         last = result.value;
+        keepMessage(last);
         return { done: false, value: last };
       } catch (cause) {
         if (isClose(cause) && cause.code === 4401) refresh();

@@ -1,5 +1,6 @@
 import { useEffect, useEffectEvent } from 'react';
 import { useGraphiQL, useGraphiQLActions } from '@graphiql/react';
+import { forgetMessages } from './messages.js';
 import type { Session } from './session/session.js';
 
 /**
@@ -13,6 +14,7 @@ export function ForgetAnswers({ session: { owner, keptAnswer } }: { readonly ses
   const forget = useEffectEvent(() => {
     const kept = keptAnswer && JSON.stringify(keptAnswer, null, 2); // as GraphiQL writes it
     stop();
+    forgetMessages();
     for (const [index, { response }] of tabs.entries()) {
       if (response === kept) continue;
       changeTab(index);
