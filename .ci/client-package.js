@@ -14,10 +14,16 @@ const entries = {
   './react': 'react/react',
   './apollo': 'apollo/apollo',
   './urql': 'urql/urql',
+  './relay': 'relay/relay',
   './codegen': 'codegen/codegen',
 };
 
-const optionalPeers = { react: '>=18', '@apollo/client': '^4.0.0', '@urql/core': '^6.0.0' };
+const optionalPeers = {
+  react: '>=18',
+  '@apollo/client': '^4.0.0',
+  '@urql/core': '^6.0.0',
+  'relay-runtime': '>=20',
+};
 
 function manifest() {
   const { version, license, engines } = JSON.parse(readFileSync('package.json', 'utf8'));

@@ -7,6 +7,7 @@ const modules = [
   'react/react',
   'apollo/apollo',
   'urql/urql',
+  'relay/relay',
   'codegen/codegen',
 ];
 const root = join(import.meta.dirname, '../..');

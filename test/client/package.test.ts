@@ -64,11 +64,13 @@ test('has the same bytes when it is built again', async () => {
 /** What is only compiled: each entry, as a project uses it. */
 const entries = `
 import type { Exchange } from '@urql/core';
+import type { Environment } from 'relay-runtime';
 import { createTrivium } from '@trivium/client';
 import { createApolloClient } from '@trivium/client/apollo';
 import { config, fragments, schema } from '@trivium/client/codegen';
 import { ShipmentsDocument } from '@trivium/client/operations';
 import { useLiveList } from '@trivium/client/react';
+import { createRelayEnvironment } from '@trivium/client/relay';
 import { createUrqlClient, triviumExchange } from '@trivium/client/urql';
 
 const apollo = createApolloClient(createTrivium({ url: 'http://localhost:4000' }), { cache: { typePolicies: {} } });
@@ -82,6 +84,7 @@ export const carriers = async (): Promise<unknown[]> => {
   return data?.shipments.edges.map(({ node }) => node.carrier satisfies string | null) ?? [];
 };
 export const exchange: Exchange = triviumExchange(createTrivium({ url: 'http://localhost:4000' }));
+export const environment: Environment = createRelayEnvironment(createTrivium({ url: 'http://localhost:4000' }), { documents: {} });
 export const useIds = (): string[] => useLiveList('payments', { first: 3 }).entities.map(({ paymentId }) => paymentId);
 export const codegen: { schema: string; documents: string[]; config: object } = { schema, documents: [fragments], config };
 `;

@@ -16,6 +16,7 @@ const entries = {
   './react': './client/react/react.ts',
   './apollo': './client/apollo/apollo.ts',
   './urql': './client/urql/urql.ts',
+  './relay': './client/relay/relay.ts',
   './codegen': './client/codegen/codegen.ts',
 };
 

@@ -127,6 +127,8 @@ test('Relay compiles with the types of scalars, when configured as described', a
   const folder = createProject({
     'relay.config.json': `{"src": "src", "schema": "schema.graphql", "language": "typescript", ${options!.replaceAll('\n', ' ')}}`,
     'schema.graphql': await (await fetch(`${testbed.url}/schema.graphql`)).text(),
+    // The page's own example, beside an operation that has each scalar.
+    'src/Shipments.ts': `graphql\`${examplesIn('graphql', '@connection')[0]!.text}\`;\n`,
     'src/App.ts':
       'graphql`query AppQuery { payments { nodes { amount updatedAt events { nodes { data } } } } }`;\n',
   });

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import {
   commitMutation,
@@ -179,20 +178,6 @@ describe('the runtime', () => {
       upstreamId(created!.node.id),
       ...notes.originals.filter((id) => id !== gone),
     ]);
-  });
-
-  test('keeps the first liveCursor of several queries, with the line of docs', async () => {
-    const [, line] = /`(if \(data\?\.liveCursor\) [^`]+)`/.exec(
-      readFileSync('docs/clients/relay.md', 'utf8'),
-    )!;
-    // oxlint-disable-next-line typescript/no-implied-eval -- it is the page's own
-    const keepFirst = new Function(`let first; return (data) => { ${line} };`)() as (data: Answer) => void;
-    const relay = createRelay(await testbed.signIn(demo), keepFirst);
-    const query = artifacts.operation('ScreenPaymentsQuery');
-    const cursor = async (first: number) => ((await relay.load(query, { first })) as Answer).liveCursor;
-    const initial = await cursor(1);
-    await testbed.sandbox.webhooks.emitShipment();
-    expect(await cursor(2)).toBe(initial);
   });
 
   test('fetches an object by its global id', async () => {

@@ -1,0 +1,130 @@
+import { parse, type DocumentNode } from 'graphql';
+import type {
+  Disposable,
+  Environment,
+  GraphQLResponse,
+  INetwork,
+  OperationDescriptor,
+  RecordSourceProxy,
+  RecordSourceSelectorProxy,
+  RequestParameters,
+} from 'relay-runtime';
+import type { Trivium } from '../core/trivium.js';
+import { createCoverage, type Coverage } from '../live/coverage.js';
+import { onViewer } from '../live/viewer.js';
+import { Connections } from './connections.js';
+import { relay } from './runtime.js';
+
+/** What a Relay environment may be given besides. */
+export interface RelayOptions {
+  /** The documents by their ids, as Relay's compiler writes them with `persistConfig`, where it is set. */
+  readonly documents?: Readonly<Record<string, string>>;
+}
+
+/**
+ * A Relay environment over `trivium`: one sign-in, operations over HTTP, subscriptions that resume. While a subscription
+ * to all `shipmentUpdates` or `paymentUpdates` is mounted, every `@connection` of the family is live: rows change, come,
+ * go, and take their places, and none goes back in time. For that `liveCursor` is selected beside the connection, in the
+ * same fragment, and it and the subscription select `id revision updatedAt`, the service's own id, and what is filtered
+ * by. When somebody else signs in the store is emptied, and what is retained is asked for again; so it is when the log
+ * can no longer be read from where the lists are.
+ *
+ * @example
+ * const environment = createRelayEnvironment(createTrivium({ url: 'http://localhost:4000' }));
+ */
+export function createRelayEnvironment(trivium: Trivium, { documents = {} }: RelayOptions = {}): Environment {
+  const connections = new Connections();
+  const retained = new Set<OperationDescriptor>();
+  const coverage = createCoverage({
+    trivium,
+    bySelection: true,
+    apply: (list, entity) => connections.apply(environment, list, entity),
+    expired: askAgain,
+  });
+  const environment = create({
+    network: createNetwork(coverage, documents),
+    connections,
+    retained,
+  });
+
+  function askAgain(): void {
+    environment.commitUpdate(invalidate);
+    // An error is that of whoever reads.
+    for (const operation of retained) environment.execute({ operation }).subscribe({ error: () => {} });
+  }
+
+  onViewer(trivium, (isSignedIn) => {
+    coverage.clear();
+    empty(environment);
+    if (isSignedIn) askAgain();
+  });
+  return environment;
+}
+
+interface Parts {
+  readonly network: INetwork;
+  readonly connections: Connections;
+  readonly retained: Set<OperationDescriptor>;
+}
+
+/** An environment that knows which operations are shown. */
+function create({ network, connections, retained }: Parts): Environment {
+  const { DefaultHandlerProvider, Environment: Base, RecordSource, Store } = relay;
+  class LiveEnvironment extends Base {
+    override retain(operation: OperationDescriptor): Disposable {
+      const retention = super.retain(operation);
+      retained.add(operation);
+      return {
+        dispose() {
+          retained.delete(operation);
+          retention.dispose();
+        },
+      };
+    }
+  }
+  return new LiveEnvironment({
+    network,
+    store: new Store(new RecordSource()),
+    handlerProvider: (handle) =>
+      handle === 'connection' ? connections.handler : DefaultHandlerProvider(handle),
+  });
+}
+
+/** Has all be asked for again when it is next shown. */
+function invalidate(store: RecordSourceProxy): void {
+  // It is left out in the types.
+  (store as RecordSourceSelectorProxy).invalidateStore();
+}
+
+/** Forgets all that was answered. */
+function empty(environment: Environment): void {
+  const ids = environment.getStore().getSource().getRecordIDs();
+  environment.commitUpdate((store) => {
+    for (const id of ids) if (id !== store.getRoot().getDataID()) store.delete(id);
+    invalidate(store);
+  });
+}
+
+function createNetwork(coverage: Coverage, documents: Readonly<Record<string, string>>): INetwork {
+  const parsed = new Map<string, DocumentNode>();
+  function documentOf({ id, name, text }: RequestParameters): DocumentNode {
+    const given = text ?? (id == null ? undefined : documents[id]);
+    if (given === undefined)
+      throw new Error(`createRelayEnvironment: \`documents\` has no text for ${name}, whose id is ${id}.`);
+    const document = parsed.get(given) ?? parse(given, { noLocation: true });
+    parsed.set(given, document);
+    return document;
+  }
+  return relay.Network.create(
+    async (request, variables) =>
+      (await coverage.execute(documentOf(request), variables)) as unknown as GraphQLResponse,
+    (request, variables) =>
+      relay.Observable.create<GraphQLResponse>((sink) =>
+        coverage.subscribe(documentOf(request), variables, {
+          next: (update) => sink.next(update as unknown as GraphQLResponse),
+          error: (failure) => sink.error(failure),
+          complete: () => sink.complete(),
+        }),
+      ),
+  );
+}
