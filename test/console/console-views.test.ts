@@ -110,10 +110,45 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     expect(ui.faults.filter((fault) => !fault.includes('/control/'))).toEqual([]);
   });
 
-  test('the gateway says whether it serves', async () => {
+  test('the gateway says whether it serves, and what is left of the quota of the notes service', async () => {
+    await ui.open('#/notes');
+    await ui.page.locator('.row').first().waitFor();
     await ui.open('#/gateway');
     await ui.page.getByText('Ready, with its database').waitFor();
+    await ui.page.getByText(/^\d{3} of 1,000 left this hour, more at \d\d:\d\d:\d\d$/).waitFor();
     await ui.expectAccessible();
+    expect(ui.faults).toEqual([]);
+  });
+
+  test('a keyboard alone leads from the first view to a note, and back', async () => {
+    await ui.open('#/live');
+    const focused = () => ui.page.evaluate(() => document.activeElement?.textContent?.trim() ?? '');
+    /** Presses Tab until the focus is on a control with this text. */
+    const tabTo = async (text: string | RegExp) => {
+      for (let presses = 0; presses < 60; presses += 1) {
+        await ui.page.keyboard.press('Tab');
+        if ((await focused()).match(text)) return;
+      }
+      throw new Error(`Tab does not lead to ${String(text)}.`);
+    };
+    const note = 'Written without a mouse';
+    await tabTo(/^Notes/);
+    await ui.page.keyboard.press('Enter');
+    await tabTo(/^New note|^Write/);
+    await ui.page.keyboard.press('Enter');
+    await ui.page.getByLabel('Title').waitFor();
+    const label = () =>
+      ui.page.evaluate(() => (document.activeElement as HTMLInputElement | null)?.labels?.[0]?.textContent);
+    for (let presses = 0; presses < 60 && !(await label())?.startsWith('Title'); presses += 1)
+      await ui.page.keyboard.press('Tab');
+    await ui.page.keyboard.type(note);
+    await ui.page.keyboard.press('Tab');
+    await ui.page.keyboard.type('by keys');
+    await tabTo(/^Create$/);
+    await ui.page.keyboard.press('Enter');
+    await exactly('Save').waitFor();
+    await ui.page.keyboard.press('Alt+ArrowLeft');
+    await expect.poll(() => new URL(ui.page.url()).hash, soon).toContain('#/notes');
     expect(ui.faults).toEqual([]);
   });
 

@@ -2,7 +2,8 @@ import { createTrivium, type Trivium, type TriviumError } from '../../client/cor
 import type { TypedDocumentString } from '../generated/index.js';
 import { failureOf } from '../../client/core/error.js';
 import { createConnectionMonitor, type Connection } from './connection.js';
-import type { Store } from './store.js';
+import { quotaIn, type Quota } from './quota.js';
+import { createStore, type Store } from './store.js';
 import { createWire } from './watched-socket.js';
 
 /** Where a subscription's updates go. */
@@ -28,6 +29,8 @@ export interface Gateway {
     sink: Sink<Data>,
   ): () => void;
   readonly connection: Store<Connection>;
+  /** As of the last answer that needed the notes service; undefined before there was one. */
+  readonly quota: Store<Quota | undefined>;
   /** Cuts the connection for live updates, as a network would; it stays cut until `reconnect`. */
   cut(): void;
   reconnect(): void;
@@ -39,11 +42,18 @@ export interface Gateway {
 export function createGateway(origin: string): Gateway {
   const monitor = createConnectionMonitor();
   const wire = createWire(monitor);
-  const trivium = createTrivium({ url: origin, webSocketImpl: wire.Socket });
+  const quota = createStore<Quota | undefined>(undefined);
+  const watchedFetch: typeof fetch = async (...request) => {
+    const response = await fetch(...request);
+    quota.set(quotaIn(response.headers) ?? quota.get());
+    return response;
+  };
+  const trivium = createTrivium({ url: origin, webSocketImpl: wire.Socket, fetch: watchedFetch });
   const query = trivium.query;
   return {
     session: trivium,
     connection: monitor.connection,
+    quota,
     ask: (document, variables, signal) => query(document, variables, { ...(signal && { signal }) }),
     follow: (document, variables, sink) =>
       trivium.subscribe(document.toString(), variables as object, {

@@ -5,6 +5,7 @@ import { useSession } from '../../app/session.js';
 import { useStore } from '../../data/store.js';
 import { useGateway } from '../../data/use-gateway.js';
 import { Facts } from '../../parts/facts.js';
+import { Moment } from '../../parts/times.js';
 import { number } from '../../parts/words.js';
 import { serviceNames, useHealth, useServices, type ServiceFigures } from './use-health.js';
 
@@ -25,21 +26,35 @@ export default function GatewayView(): ReactElement {
             ['Version', version || undefined],
             ['State', <Health key="health" state={health} />],
             ['Live connection', describeConnection(connection)],
+            ['Your calls to the notes service', <NotesQuota key="quota" />],
             ['Your grants', viewer?.grants.join(', ').toLowerCase().replaceAll('_', ' ') || 'None'],
             ['Services', sandbox ? `The bundled sandbox, at ${sandbox.url}` : 'As configured'],
           ]}
         />
       </section>
       <Services />
-      <p className="quiet">
-        The notes service takes 1,000 requests an hour for each session. This gateway counts them, and answers
-        RATE_LIMITED with the time to wait before the service would; it does not say what is left.
-      </p>
       <p className="link-row">
         <a href="/graphql">Explorer</a> <a href="/docs">Documentation</a> <a href="/schema.graphql">Schema</a>{' '}
         <a href="/readyz">Readiness</a>
       </p>
     </div>
+  );
+}
+
+/** What this person may still ask the notes service for; most views ask it for something. */
+function NotesQuota(): ReactElement {
+  const quota = useStore(useGateway().quota);
+  if (!quota) return <>Not counted yet: open your notes</>;
+  const { quota: most, remaining, resetsAt } = quota;
+  return (
+    <>
+      {number(remaining)} of {number(most)} left this hour
+      {resetsAt && (
+        <>
+          , more at <Moment at={resetsAt.toISOString()} form="clock" />
+        </>
+      )}
+    </>
   );
 }
 
