@@ -99,6 +99,8 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
   } = parts;
   const { upstreams } = config;
   const { begun, stop } = createLifecycle(telemetry);
+  const running = version();
+  telemetry.metrics.build.of(running).value = 1;
 
   try {
     const [firstKey = keyBeside(config.databaseUrl), ...olderKeys] = config.secretKeys ?? [];
@@ -224,7 +226,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
           // Not those to the payment service: a secret that comes while there is time is taken into use.
           for (const client of [notesClient, appointmentsClient]) void client.stop();
         },
-        pageSettings: { version: version(), publicUrl: config.publicUrl, sandbox: parts.sandbox },
+        pageSettings: { version: running, publicUrl: config.publicUrl, sandbox: parts.sandbox },
         clientPackage: modules.clientPackage,
         pages: modules.pages,
       }),

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { scrape, seriesIn } from '../support/metrics.js';
 import { startTestbed, type Testbed } from '../support/testbed.js';
@@ -31,6 +32,11 @@ beforeAll(async () => {
 afterAll(() => testbed.stop());
 
 describe('GET /metrics', () => {
+  test('tells the version that runs', async () => {
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { readonly version: string };
+    expect(await scrape(testbed.telemetry.metrics, `trivium_build_info{version="${version}"}`)).toBe(1);
+  });
+
   test('is the text format of Prometheus: each family has a help and a type, and each line a number', async () => {
     await testbed.ask('{ notes { nodes { id } } }', {}, token);
     const response = await fetch(`${testbed.url}/metrics`);

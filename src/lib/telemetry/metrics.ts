@@ -140,6 +140,7 @@ export function createMetrics() {
   }
 
   return {
+    build: values('gauge', 'trivium_build_info', '1, with the version that runs.', ['version']),
     operationSeconds: histograms(
       'trivium_operation_duration_seconds',
       'Time of a query or mutation that was run, from before its session is looked up until its result, withheld or not.',
