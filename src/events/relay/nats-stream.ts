@@ -1,5 +1,5 @@
 import type { NatsConnection } from '@nats-io/transport-node';
-import type { ConsumeOptions, JetStreamManager } from '@nats-io/jetstream';
+import type { JetStreamManager } from '@nats-io/jetstream';
 import type { NatsServers } from '../../config/nats-servers.js';
 
 /** A connection to NATS, and the stream there that carries entries. Every failure is a rejection. */
@@ -10,29 +10,26 @@ export interface NatsStream {
   lastSequence(): Promise<number>;
   /** Publishes a message; resolves with its number. Rejects unless `last` was that of the last one. */
   publish(message: string, last: number): Promise<number>;
-  /** Calls `hear` with each message from now on; resolves when that ends. */
-  consume(hear: (message: string) => void): Promise<void>;
+  /**
+   * Calls `take` with each message from now on; resolves when the connection ends. It hears the subject, not a consumer
+   * of the stream: so it hears what the stream did not accept, too, and nothing a second time.
+   */
+  hear(take: (message: string) => void): Promise<void>;
   /** Resolves when the connection is lost or closed. */
   readonly closed: Promise<unknown>;
   close(): Promise<void>;
 }
 
 const subjectOf = (name: string) => `${name}.entries`;
-/** What the stream keeps: enough for a replica that was cut off for a moment. */
-const windowMs = 120_000;
-const windowBytes = 64 * 1024 * 1024;
+/** What the stream keeps: nobody reads it, but its last number says who publishes. */
+const windowMs = 60_000;
+const windowBytes = 16 * 1024 * 1024;
 const timeoutMs = 5_000;
 /** A server that hangs is noticed after three of these. */
 const pingMs = 5_000;
 /** A message may not be longer, whatever the server allows, and its headers take some of that. */
 const maxMessageBytes = 1024 * 1024;
 const headerBytes = 1_024;
-const consumeOptions: ConsumeOptions = {
-  max_messages: 500,
-  expires: 10_000,
-  idle_heartbeat: 1_000,
-  abort_on_missing_resource: true,
-};
 
 /** Connects; the packages are loaded only here. The error never shows the password. */
 async function connectTo({ servers, tls, ...credentials }: NatsServers): Promise<NatsConnection> {
@@ -64,7 +61,7 @@ export async function probeNats(servers: NatsServers): Promise<void> {
 export async function openNatsStream(servers: NatsServers, name: string): Promise<NatsStream> {
   const connection = await connectTo(servers);
   try {
-    const { DeliverPolicy, jetstream, jetstreamManager } = await import('@nats-io/jetstream');
+    const { jetstream, jetstreamManager } = await import('@nats-io/jetstream');
     const manager = await jetstreamManager(connection, { timeout: timeoutMs });
     await ensureStream(manager, name);
     const client = jetstream(connection, { timeout: timeoutMs });
@@ -73,11 +70,8 @@ export async function openNatsStream(servers: NatsServers, name: string): Promis
       lastSequence: async () => (await manager.streams.info(name)).state.last_seq,
       publish: async (message, lastSequence) =>
         (await client.publish(subjectOf(name), message, { expect: { lastSequence } })).seq,
-      async consume(hear) {
-        const consumer = await client.consumers.get(name, { deliver_policy: DeliverPolicy.New });
-        const callback = (message: { string(): string }) => hear(message.string());
-        const error = await (await consumer.consume({ ...consumeOptions, callback })).closed();
-        if (error) throw error;
+      async hear(take) {
+        for await (const message of connection.subscribe(subjectOf(name))) take(message.string());
       },
       closed: connection.closed(),
       close: () => connection.close(),

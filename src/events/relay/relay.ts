@@ -89,7 +89,7 @@ class NatsRelay implements Relay {
     const publishing = this.#publisher.run(stream, signal);
     this.#note(true);
     try {
-      await Promise.race([stream.closed, stream.consume((message) => this.#receive(message)), publishing]);
+      await Promise.race([stream.closed, stream.hear((message) => this.#receive(message)), publishing]);
       if (!signal.aborted) throw new Error('The connection was lost.');
     } finally {
       this.#note(false);

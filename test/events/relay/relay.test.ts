@@ -151,6 +151,7 @@ describe.skipIf(noPostgres ?? noNats)('the relay', () => {
   test('delivers nothing that is forged, and goes on', async () => {
     const replica = await openReplica();
     await getInStep([replica]);
+    await append([replica], 2);
     const stolen = createSealer([randomBytes(32)]);
     const place = (await writer.log.place(head))!;
     const rows = (await writer.log.rowsAfter((await writer.log.place(head - 1))!, 1))!;
