@@ -68,11 +68,13 @@ test('check --probe reaches what is set, and names what it cannot reach', async 
     ...settings,
     NOTES_BASE_URL: `http://127.0.0.1:${port}/v1`,
     DATABASE_URL: `postgres://gateway:${password}@127.0.0.1:${port}/gateway`,
+    NATS_URL: `nats://gateway:${password}@127.0.0.1:${port}`,
   });
   expect(failed.code).toBe(1);
+  expect(failed.out).toMatch(/^FAILED {3}NATS_URL: .*refused/im);
   expect(failed.out).toMatch(/^FAILED {3}NOTES_BASE_URL: .*ECONNREFUSED/m);
   expect(failed.out).toMatch(/^FAILED {3}DATABASE_URL: Cannot open the database gateway at 127\.0\.0\.1/m);
-  expect(failed.told).toBe('2 of 5 could not be reached.\n');
+  expect(failed.told).toBe('3 of 6 could not be reached.\n');
   for (const secret of [password, decodeURIComponent(password)]) expect(failed.out).not.toContain(secret);
 });
 

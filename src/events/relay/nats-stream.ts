@@ -20,7 +20,8 @@ export interface NatsStream {
   close(): Promise<void>;
 }
 
-const subjectOf = (name: string) => `${name}.entries`;
+const nameOf = (id: string) => `trivium-${id}`;
+const subjectOf = (id: string) => `trivium.${id}.entries`;
 /** What the stream keeps: nobody reads it, but its last number says who publishes. */
 const windowMs = 60_000;
 const windowBytes = 16 * 1024 * 1024;
@@ -57,21 +58,21 @@ export async function probeNats(servers: NatsServers): Promise<void> {
   }
 }
 
-/** Connects, and creates the stream of this name if there is none. */
-export async function openNatsStream(servers: NatsServers, name: string): Promise<NatsStream> {
+/** Connects, and creates the stream with this id, a word, if there is none. */
+export async function openNatsStream(servers: NatsServers, id: string): Promise<NatsStream> {
   const connection = await connectTo(servers);
   try {
     const { jetstream, jetstreamManager } = await import('@nats-io/jetstream');
     const manager = await jetstreamManager(connection, { timeout: timeoutMs });
-    await ensureStream(manager, name);
+    await ensureStream(manager, id);
     const client = jetstream(connection, { timeout: timeoutMs });
     return {
       maxBytes: Math.min(connection.info?.max_payload ?? maxMessageBytes, maxMessageBytes) - headerBytes,
-      lastSequence: async () => (await manager.streams.info(name)).state.last_seq,
+      lastSequence: async () => (await manager.streams.info(nameOf(id))).state.last_seq,
       publish: async (message, lastSequence) =>
-        (await client.publish(subjectOf(name), message, { expect: { lastSequence } })).seq,
+        (await client.publish(subjectOf(id), message, { expect: { lastSequence } })).seq,
       async hear(take) {
-        for await (const message of connection.subscribe(subjectOf(name))) take(message.string());
+        for await (const message of connection.subscribe(subjectOf(id))) take(message.string());
       },
       closed: connection.closed(),
       close: () => connection.close(),
@@ -86,11 +87,12 @@ export async function openNatsStream(servers: NatsServers, name: string): Promis
  * Creates the stream, in memory, since the log is elsewhere: with three copies, or as many as the cluster has servers. It
  * is given more if it was made while a server was away.
  */
-async function ensureStream(manager: JetStreamManager, name: string): Promise<void> {
+async function ensureStream(manager: JetStreamManager, id: string): Promise<void> {
   const { JetStreamApiError, StorageType } = await import('@nats-io/jetstream');
+  const name = nameOf(id);
   const config = {
     name,
-    subjects: [subjectOf(name)],
+    subjects: [subjectOf(id)],
     storage: StorageType.Memory,
     max_age: windowMs * 1_000_000, // in nanoseconds
     max_bytes: windowBytes,

@@ -66,7 +66,7 @@ class NatsRelay implements Relay {
     const { signal } = this.#stopping;
     for (let pauseMs = firstPauseMs; !signal.aborted; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
       try {
-        const stream = await openNatsStream(this.#options.servers, await this.#streamName());
+        const stream = await openNatsStream(this.#options.servers, await this.#streamId());
         pauseMs = firstPauseMs;
         await (this.#serving = this.#serve(stream));
       } catch (err) {
@@ -77,9 +77,9 @@ class NatsRelay implements Relay {
   }
 
   /** A stream for each log, so that several gateways can share a cluster. */
-  async #streamName(): Promise<string> {
+  async #streamId(): Promise<string> {
     const { id } = await this.#options.log.bounds();
-    return `trivium-${digest(id).slice(0, 16)}`;
+    return digest(id).slice(0, 16);
   }
 
   /** Rejects once the connection is lost; resolves only at the stop. */

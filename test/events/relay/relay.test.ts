@@ -130,7 +130,7 @@ describe.skipIf(noPostgres ?? noNats)('the relay', () => {
       .toBe(true);
   }
 
-  const subject = async () => `trivium-${digest((await writer.log.bounds()).id).slice(0, 16)}.entries`;
+  const subject = async () => `trivium.${digest((await writer.log.bounds()).id).slice(0, 16)}.entries`;
   const events = (from: number, to: number) =>
     Array.from({ length: to - from + 1 }, (_, at) => `event ${from + at}`);
 
