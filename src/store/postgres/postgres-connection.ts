@@ -209,9 +209,9 @@ function queryOptions(
   return isBulkInsert ? { name: digest(sql) } : timeoutOf(sql);
 }
 
-/** Creating an index takes longer than other statements may. */
+/** What passes over a whole table takes longer than other statements may. */
 export function timeoutOf(sql: string): { readonly query_timeout?: number } {
-  return sql.startsWith('create index') ? { query_timeout: indexTimeoutMs } : {};
+  return /^(create index|alter table)\b/.test(sql) ? { query_timeout: indexTimeoutMs } : {};
 }
 
 function isSelect(sql: string): boolean {
