@@ -51,7 +51,7 @@ export function startRetention(options: RetentionOptions): Retention {
       await partitions?.divide().catch((err: unknown) => telemetry.log.error({ err }, undivided));
       const parts = (await partitions?.list()) ?? [];
       const remove = parts.length > 0 ? hideThrough : deleteThrough;
-      deleted += await hideOldParts(database.kysely, parts, cutoff);
+      if (parts.length > 0) deleted += await hideMost(database.kysely, cutoff);
       for await (const seq of stepsToDelete(database.kysely, { now, cutoff, stopped: () => stopped })) {
         deleted += await remove(database.kysely, seq);
       }
@@ -110,21 +110,21 @@ function partitionsOf(database: Database, { log }: Telemetry): EventPartitions |
   return database.engine === 'postgres' ? new EventPartitions(database, log) : undefined;
 }
 
-/** Hides the events of closed partitions as long as the last ones in them are too old, as then are those before. */
-async function hideOldParts(
-  db: Executor,
-  parts: readonly { readonly to: number | undefined }[],
-  cutoff: number,
-): Promise<number> {
-  let hidden = 0;
-  for (const { to } of parts) {
-    if (to === undefined) break;
-    const events = db.selectFrom('events').select(['seq', 'received_at']).where('seq', '<', to);
+/**
+ * Hides what is old up to near its end, found by bisection: where the last events before a number are all too old, so
+ * are those before them.
+ */
+async function hideMost(db: Executor, cutoff: number): Promise<number> {
+  const { seq, pruned } = await db.selectFrom('log_head').select(['seq', 'pruned']).executeTakeFirstOrThrow();
+  let old = pruned;
+  for (let end = seq; end - old > stepSize;) {
+    const middle = Math.floor((old + end) / 2);
+    const events = db.selectFrom('events').select(['seq', 'received_at']).where('seq', '<=', middle);
     const rows = await events.orderBy('seq', 'desc').limit(stepSize).execute();
-    if (rows.some(({ received_at }) => received_at >= cutoff)) break;
-    if (rows[0]) hidden += await hideThrough(db, rows[0].seq);
+    if (rows.every(({ received_at }) => received_at < cutoff)) old = middle;
+    else end = middle;
   }
-  return hidden;
+  return old > pruned ? hideThrough(db, old) : 0;
 }
 
 type EventRow = Pick<EventTable, 'seq' | 'received_at'>;

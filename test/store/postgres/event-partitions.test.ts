@@ -109,6 +109,15 @@ describe.skipIf(noPostgres)('the partitions of a log', () => {
     expect(await testLog.log.append(delivery('event 1', { entityId: 'event 1' }))).toBe('duplicate');
   });
 
+  test('hide what is old up to the last event of it, however many there are', async () => {
+    await append(2_100, day(0));
+    await append(700, day(50));
+    await partitions.divide();
+    await prune(100);
+    expect((await testLog.log.bounds()).pruned).toBe(2_100);
+    expect(await read()).toEqual(numbers(2_101, 2_800));
+  });
+
   test.each([
     ['a table that is read for long', /lock timeout/, sizes],
     ['an event past the bounds', /violated by some row/, { least: 20, margin: -5 }],
