@@ -60,7 +60,7 @@ async function measure(postgres: Postgres, size: number): Promise<Took> {
     await fill(url, { from: 1, to: size - chunk, size });
     const partitions = new EventPartitions(own.database, pino({ level: 'silent' }), {
       least: 1,
-      margin: 1_000,
+      margin: 100_000,
     });
     const dividing = await whileAppending(own, () => partitions.divide());
     return { ...dividing, ...(await measureDivided(postgres, size)) };

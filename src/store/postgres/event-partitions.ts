@@ -9,7 +9,7 @@ import type { Executor } from '../store.js';
 interface PartitionSizes {
   /** As many events as a log must have before it is divided, and a part before it is closed. */
   readonly least: number;
-  /** How many events further on a part ends than the log does as it is closed: what may come meanwhile. */
+  /** How many events further on a part ends, at least, than the log does as it is closed: what may come meanwhile. */
   readonly margin: number;
 }
 
@@ -64,7 +64,7 @@ export class EventPartitions {
     if (!(await this.#due())) return;
     await withLease(this.#database, 'event-partitions', lease, async () => {
       const due = await this.#due();
-      if (due) await this.#close(due.part, due.head + this.#sizes.margin);
+      if (due) await this.#close(due.part, due.to);
     });
   }
 
@@ -83,13 +83,15 @@ export class EventPartitions {
     return head.executeTakeFirstOrThrow();
   }
 
-  /** The part to close now, and where the log ends. */
-  async #due(): Promise<{ readonly part: Part | undefined; readonly head: number } | undefined> {
+  /** The part to close now, and the first number of the next. */
+  async #due(): Promise<{ readonly part: Part | undefined; readonly to: number } | undefined> {
     const { seq: head, pruned } = await this.#bounds();
     const part = (await this.list()).at(-1);
     const length = head - (part?.from ?? pruned);
-    const least = Math.max(this.#sizes.least, part ? (head - pruned) / parts : 0);
-    return length < least ? undefined : { part, head };
+    const share = Math.floor((head - pruned) / parts);
+    const { least, margin } = this.#sizes;
+    if (length < Math.max(least, part ? share : 0)) return undefined;
+    return { part, to: head + Math.max(margin, share) };
   }
 
   /** Closes a part before the event `to`; without a part, makes one of the whole table. */
