@@ -1,9 +1,11 @@
 /**
  * Writes into `src/generated/` what GraphQL Code Generator does not: `own-documents.ts`, the texts of the operations that
  * the console and the client package send, also through a cache that adds `__typename`, which a gateway trusts always;
- * and `subgraph.graphql`, the schema for the composition of a supergraph. A part of `npm run codegen`, run by tsx.
+ * `subgraph.graphql`, the schema for the composition of a supergraph; and, here and in the client package, the hash of the
+ * schema by which that knows its gateway. A part of `npm run codegen`, run by tsx.
  */
-import { writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { addTypenameToDocument } from '@apollo/client/utilities';
 import * as client from '../src/client/generated/index.ts';
@@ -32,3 +34,14 @@ writeFileSync(
   join(root, 'src/generated/subgraph.graphql'),
   subgraphSdl(new URL('../schema/', import.meta.url)),
 );
+
+// The client package may import nothing of the gateway, so each has it.
+const schema = readFileSync(join(root, 'src/generated/schema.graphql'));
+const hash = createHash('sha256').update(schema).digest('hex').slice(0, 16);
+for (const folder of ['src/generated', 'src/client/generated'])
+  writeFileSync(
+    join(root, folder, 'schema-hash.ts'),
+    `/** By which a client knows whether the gateway has the schema that it was built with. */
+export const schemaHash = '${hash}';
+`,
+  );

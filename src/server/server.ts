@@ -244,7 +244,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       maxAge: preflightSeconds,
       strictPreflight: false,
       credentials: true,
-      exposedHeaders: ['x-request-id', 'ratelimit', 'ratelimit-policy', 'retry-after'],
+      exposedHeaders: ['x-request-id', 'x-schema-hash', 'ratelimit', 'ratelimit-policy', 'retry-after'],
     });
     const pages = await servePages(routes, options.pages, options.pageSettings);
     serveGraphql(routes, { graphql, streams, compiledQueries, pages, admission, networkCaller });

@@ -60,7 +60,7 @@ describe('CORS', () => {
       const answer = await ask(origin);
       expect(corsHeaders(answer)).toEqual([origin, 'true']);
       expect(answer.headers.get('access-control-expose-headers')).toBe(
-        'x-request-id, ratelimit, ratelimit-policy, retry-after',
+        'x-request-id, x-schema-hash, ratelimit, ratelimit-policy, retry-after',
       );
       expect(answer.headers.has('x-origin-refused')).toBe(false);
       expect(answer.headers.get('vary')).toMatch(/origin/i);

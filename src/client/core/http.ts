@@ -1,5 +1,6 @@
 import { TriviumError, type Answer } from './error.js';
 import type { Payload } from './document.js';
+import { schemaHash } from '../generated/schema-hash.js';
 
 /** What identifies the caller on a request. */
 export interface Credentials {
@@ -12,6 +13,11 @@ export interface HttpOptions {
   readonly url: string;
   readonly fetch: typeof globalThis.fetch;
   readonly credentials: () => Credentials;
+}
+
+export interface PostOptions extends HttpOptions {
+  /** Told once, if the gateway has another schema than the one that this client was built with. */
+  readonly onOtherSchema: () => void;
 }
 
 /** An answer, and the status that it came with. */
@@ -32,7 +38,8 @@ export function headersFor({ token }: Credentials, accept: string): Record<strin
 }
 
 /** Sends operations to `/graphql`. */
-export function createPost({ url, fetch, credentials }: HttpOptions): Post {
+export function createPost({ url, fetch, credentials, onOtherSchema }: PostOptions): Post {
+  let isTold = false;
   return async (payload, signal) => {
     const caller = credentials();
     let response: Response;
@@ -47,6 +54,11 @@ export function createPost({ url, fetch, credentials }: HttpOptions): Post {
     } catch (cause) {
       signal?.throwIfAborted();
       throw new TriviumError('UNREACHABLE', 'The gateway cannot be reached.', { cause });
+    }
+    const theirs = response.headers.get('x-schema-hash');
+    if (theirs !== null && theirs !== schemaHash && !isTold) {
+      isTold = true;
+      onOtherSchema();
     }
     return { ...(await readAnswer(response, signal)), status: response.status };
   };

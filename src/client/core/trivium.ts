@@ -28,6 +28,11 @@ export interface TriviumOptions {
   readonly fetch?: typeof globalThis.fetch;
   /** In place of the global `WebSocket`: the class of the package `ws`, say, for Node.js 20. */
   readonly webSocketImpl?: unknown;
+  /**
+   * Called once if the gateway has another schema than the one that this package was built with, found by its first
+   * answer. What both have goes on working. By default a warning on the console.
+   */
+  readonly onOtherSchema?: () => void;
 }
 
 /** What a call may be given besides its variables. */
@@ -109,6 +114,7 @@ export interface Trivium {
 export function createTrivium(options: TriviumOptions): Trivium {
   const url = new URL(options.url).origin;
   const { fetch = (...request) => globalThis.fetch(...request), token, storage, webSocketImpl } = options;
+  const { onOtherSchema = () => warnOf(url) } = options;
   const usesCookie = typeof document !== 'undefined' && token === undefined && storage === undefined;
   const keeper = createSessionKeeper({
     url,
@@ -116,7 +122,7 @@ export function createTrivium(options: TriviumOptions): Trivium {
     ...(token !== undefined && { token }),
     ...(storage && { storage }),
   });
-  const post = watched(createPost({ url, fetch, credentials: keeper.credentials }));
+  const post = watched(createPost({ url, fetch, credentials: keeper.credentials, onOtherSchema }));
   const live = createLive({
     url,
     fetch,
@@ -243,4 +249,11 @@ export function createTrivium(options: TriviumOptions): Trivium {
       page.leave();
     },
   };
+}
+
+function warnOf(url: string): void {
+  // oxlint-disable-next-line no-console -- whoever develops the app is to read it
+  console.warn(
+    `@trivium/client: the gateway at ${url} has another schema than this package. Install its own: ${url}/client.tgz`,
+  );
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import helmet from '@fastify/helmet';
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import { schemaHash } from '../../generated/schema-hash.js';
 import { foreignOrigin, type Callers } from '../operation/authenticate.js';
 import type { CompiledQueries } from './compiled-queries.js';
 
@@ -60,6 +61,7 @@ export async function setHeaders(
     if (publicUrl?.startsWith('https:')) reply.headers(hsts);
     if (isData(reply)) reply.headers(dataHeaders);
     else setPageHeaders(reply);
+    if (request.url.startsWith('/graphql')) reply.header('x-schema-hash', schemaHash);
     if (reply.statusCode === 200) compiledQueries?.learn(request.raw, reply.getHeaders());
   });
 }

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Session } from '../../../src/client/core/trivium.js';
 import { createTrivium } from '../../../src/client/core/trivium.js';
 import {
@@ -79,6 +79,27 @@ test('keeps a token where it is told to, and does without a storage that is full
   const forbidden = createTrivium({ url, storage: { getItem: fail, setItem: fail, removeItem: fail } });
   await forbidden.signIn(demo.email, demo.password);
   expect((await forbidden.query(ViewerDocument)).viewer?.email).toBe(demo.email);
+});
+
+test('tells once that the gateway has another schema than this package, and works on', async () => {
+  const told: string[] = [];
+  const warned = vi.spyOn(console, 'warn').mockImplementation((text: string) => void told.push(text));
+  onTestFinished(() => warned.mockRestore());
+  const later: typeof fetch = async (url, init) => {
+    const response = await fetch(url, init);
+    const headers = new Headers(response.headers);
+    headers.set('x-schema-hash', '0123456789abcdef');
+    return new Response(response.body, { status: response.status, headers });
+  };
+  await proxied.connect().refresh();
+  expect(told).toEqual([]);
+  const trivium = proxied.connect({ fetch: later });
+  expect((await trivium.refresh()).status).toBe('signed-in');
+  expect((await trivium.refresh()).status).toBe('signed-in');
+  expect(told).toEqual([expect.stringContaining(`${trivium.url}/client.tgz`)]);
+  let times = 0;
+  await proxied.connect({ fetch: later, onOtherSchema: () => void times++ }).refresh();
+  expect([times, told.length]).toEqual([1, 1]);
 });
 
 test('says plainly when something else answers, or nothing', async () => {
