@@ -81,7 +81,7 @@ export class Publisher {
           last = await stream.publish(message, last);
         published.value += rows.length;
         if (rows.length > 0) place = placeOf(rows.at(-1)!);
-        else await rung;
+        if (rows.length < pageSize) await rung;
       }
     } finally {
       bell.stop();
