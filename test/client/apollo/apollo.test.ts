@@ -3,36 +3,43 @@ import { createApolloClient } from '../../../src/client/apollo/apollo.js';
 import {
   CreateNoteDocument,
   NotesDocument,
-  ShipmentsDocument,
   ShipmentUpdatesDocument,
-  type ShipmentFilter,
+  PaymentUpdatesDocument,
 } from '../../../src/client/generated/index.js';
 import type { Trivium } from '../../../src/client/core/trivium.js';
-import { testCache, type CachingClient, type ShownList } from '../live/cache-contract.js';
+import {
+  documents,
+  testCache,
+  type CachingClient,
+  type Lists,
+  type ShownList,
+} from '../live/cache-contract.js';
 import { useProxiedGateway } from '../proxied-gateway.js';
 
 function createCaching(trivium: Trivium): CachingClient {
   const apollo = createApolloClient(trivium);
   return {
-    show(filter: ShipmentFilter, changed): ShownList {
-      const query = apollo.watchQuery({ query: ShipmentsDocument, variables: { first: 3, filter } });
+    show({ family, filter }, changed): ShownList {
+      const variables = { first: 3, filter };
+      const query = apollo.watchQuery<Lists, object>({ query: documents[family], variables });
       const watching = query.subscribe({
-        next: ({ data }) => changed((data?.shipments?.edges ?? []).map((edge) => edge.node as never)),
+        next: ({ data }) =>
+          changed(((data as Lists | undefined)?.[family]?.edges ?? []).map(({ node }) => node)),
         error: () => {},
       });
-      const list = () => query.getCurrentResult().data?.shipments;
+      const list = () => (query.getCurrentResult().data as Lists | undefined)?.[family];
       return {
-        rows: () => list()?.edges?.map((edge) => edge.node as never),
-        hasMore: () => list()?.pageInfo?.hasNextPage ?? false,
-        more: async () =>
-          void (await query.fetchMore({ variables: { after: list()!.pageInfo!.endCursor! } })),
+        rows: () => list()?.edges.map(({ node }) => node),
+        hasMore: () => list()?.pageInfo.hasNextPage ?? false,
+        more: async () => void (await query.fetchMore({ variables: { after: list()!.pageInfo.endCursor } })),
         stop: () => watching.unsubscribe(),
       };
     },
     subscribe() {
-      const updates = apollo.subscribe({ query: ShipmentUpdatesDocument });
-      const following = updates.subscribe({ error: () => {} });
-      return () => following.unsubscribe();
+      const following = [ShipmentUpdatesDocument, PaymentUpdatesDocument].map((query) =>
+        apollo.subscribe<unknown, object>({ query }).subscribe({ error: () => {} }),
+      );
+      return () => following.forEach((one) => one.unsubscribe());
     },
     stop: () => apollo.stop(),
   };

@@ -1,16 +1,41 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Trivium } from '../../../src/client/core/trivium.js';
-import type { ShipmentFilter } from '../../../src/client/generated/index.js';
+import {
+  PaymentsDocument,
+  ShipmentsDocument,
+  type PaymentFilter,
+  type ShipmentFilter,
+} from '../../../src/client/generated/index.js';
 import { useProxiedGateway, type ProxiedGateway } from '../proxied-gateway.js';
 
 /** A row as a page shows it. */
 export interface Row {
-  readonly shipmentId: string;
+  readonly id: string;
   readonly revision: number;
+  readonly shipmentId?: string;
 }
 
-/** A list of shipments that a page shows. */
+/** Which list a page shows. */
+export type Asked =
+  | { readonly family: 'shipments'; readonly filter: ShipmentFilter }
+  | { readonly family: 'payments'; readonly filter: PaymentFilter };
+
+/** The shipped documents of the lists. */
+export const documents = { shipments: ShipmentsDocument, payments: PaymentsDocument };
+
+/** The data of these, or of documents alike. */
+export interface Lists {
+  readonly [family: string]:
+    | {
+        readonly edges: readonly { readonly node: Row }[];
+        readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
+      }
+    | null
+    | undefined;
+}
+
+/** A list that a page shows. */
 export interface ShownList {
   /** Undefined while nothing has come. */
   rows(): readonly Row[] | undefined;
@@ -21,15 +46,22 @@ export interface ShownList {
 
 /** A client with a cache, under which the client of the gateway is. */
 export interface CachingClient {
-  /** Shows the first three shipments of a list, and calls `changed` whenever it changes. */
-  show(filter: ShipmentFilter, changed: (rows: readonly Row[]) => void): ShownList;
-  /** Subscribes to all shipment updates. */
+  /** Shows the first three rows of a list, and calls `changed` whenever it changes. */
+  show(list: Asked, changed: (rows: readonly Row[]) => void): ShownList;
+  /** Subscribes to all updates of both families. */
   subscribe(): () => void;
   stop(): void;
 }
 
 const types = ['created', 'in_transit', 'out_for_delivery', 'delivery_failed', 'delivered'];
-const filters: readonly ShipmentFilter[] = [{}, { stage: 'IN_TRANSIT' }, { carrier: 'ups' }];
+const all: Asked = { family: 'shipments', filter: {} };
+const lists: readonly Asked[] = [
+  all,
+  { family: 'shipments', filter: { stage: 'IN_TRANSIT' } },
+  { family: 'shipments', filter: { carrier: 'ups' } },
+  { family: 'payments', filter: {} },
+  { family: 'payments', filter: { currency: 'eur' } },
+];
 
 let emitted = 0;
 async function emit(proxied: ProxiedGateway, shipment: number, type: number, age: number): Promise<void> {
@@ -41,22 +73,34 @@ async function emit(proxied: ProxiedGateway, shipment: number, type: number, age
   });
 }
 
+async function emitPayment({ testbed }: ProxiedGateway, payment: number, age: number): Promise<void> {
+  await testbed.sandbox.webhooks.emitPayment({
+    id: `evt_cache_${emitted++}`,
+    created: Date.UTC(2030, 0, 1) / 1_000 + emitted - age * 7,
+    object: { id: `pay_cache_${payment}`, currency: payment % 2 ? 'eur' : 'usd' },
+  });
+}
+
 /** The gateway's own list. */
-async function listed({ testbed, token }: ProxiedGateway, filter: ShipmentFilter): Promise<readonly Row[]> {
+async function listed(
+  { testbed, token }: ProxiedGateway,
+  { family, filter }: Asked,
+): Promise<readonly Row[]> {
   const { data } = await testbed.ask(
-    'query ($filter: ShipmentFilter) { shipments(filter: $filter, first: 100) { nodes { shipmentId revision } } }',
+    family === 'shipments'
+      ? 'query ($filter: ShipmentFilter) { shipments(filter: $filter, first: 100) { nodes { id revision } } }'
+      : 'query ($filter: PaymentFilter) { payments(filter: $filter, first: 100) { nodes { id revision } } }',
     { filter },
     token,
   );
-  return data.shipments.nodes;
+  return data[family].nodes;
 }
 
-const written = (rows: readonly Row[]) =>
-  rows.map(({ shipmentId, revision }) => `${shipmentId} ${revision}`).join();
+const written = (rows: readonly Row[]) => rows.map(({ id, revision }) => `${id} ${revision}`).join();
 
 /** Whether a list shows what the gateway's own has; all of it, if it says that there is no more. */
-async function isRight(proxied: ProxiedGateway, list: ShownList, filter: ShipmentFilter): Promise<string> {
-  const theirs = await listed(proxied, filter);
+async function isRight(proxied: ProxiedGateway, list: ShownList, asked: Asked): Promise<string> {
+  const theirs = await listed(proxied, asked);
   const shown = list.rows();
   if (!shown) return 'nothing';
   const wanted = list.hasMore() ? theirs.slice(0, shown.length) : theirs;
@@ -64,19 +108,20 @@ async function isRight(proxied: ProxiedGateway, list: ShownList, filter: Shipmen
 }
 
 /** Shows a list as a page does; fails if a row's revision ever falls, or a row is there twice. */
-function observe(client: CachingClient, filter: ShipmentFilter): ShownList {
+function observe(client: CachingClient, asked: Asked): ShownList {
   const greatest = new Map<string, number>();
-  return client.show(filter, (rows) => {
-    expect(new Set(rows.map(({ shipmentId }) => shipmentId)).size).toBe(rows.length);
-    for (const { shipmentId, revision } of rows) {
-      expect(revision).toBeGreaterThanOrEqual(greatest.get(shipmentId) ?? 0);
-      greatest.set(shipmentId, revision);
+  return client.show(asked, (rows) => {
+    expect(new Set(rows.map(({ id }) => id)).size).toBe(rows.length);
+    for (const { id, revision } of rows) {
+      expect(revision).toBeGreaterThanOrEqual(greatest.get(id) ?? 0);
+      greatest.set(id, revision);
     }
   });
 }
 
 type Step =
   | { readonly kind: 'emit'; readonly shipment: number; readonly type: number; readonly age: number }
+  | { readonly kind: 'pay'; readonly payment: number; readonly age: number }
   | { readonly kind: 'show' | 'hide' | 'more'; readonly list: number }
   | { readonly kind: 'cut' }
   | { readonly kind: 'subscribe' }
@@ -92,7 +137,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       age: fc.nat(3),
     }),
   },
-  { weight: 5, arbitrary: fc.record({ kind: fc.constantFrom('show', 'hide', 'more'), list: fc.nat(2) }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({ kind: fc.constant('pay' as const), payment: fc.nat(5), age: fc.nat(3) }),
+  },
+  { weight: 6, arbitrary: fc.record({ kind: fc.constantFrom('show', 'hide', 'more'), list: fc.nat(4) }) },
   {
     weight: 2,
     arbitrary: fc.constantFrom<Step>({ kind: 'cut' }, { kind: 'subscribe' }, { kind: 'unsubscribe' }),
@@ -100,14 +149,15 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 async function play(proxied: ProxiedGateway, client: CachingClient, steps: readonly Step[]): Promise<void> {
-  const shown = filters.map(() => undefined as ShownList | undefined);
+  const shown = lists.map(() => undefined as ShownList | undefined);
   let leave: (() => void) | undefined;
   for (const one of steps) {
     if (one.kind === 'emit') await emit(proxied, one.shipment, one.type, one.age);
+    else if (one.kind === 'pay') await emitPayment(proxied, one.payment, one.age);
     else if (one.kind === 'cut') proxied.proxy.cut();
     else if (one.kind === 'subscribe') leave ??= client.subscribe();
     else if (one.kind === 'unsubscribe') leave = leave?.() as undefined;
-    else if (one.kind === 'show') shown[one.list] ??= observe(client, filters[one.list]!);
+    else if (one.kind === 'show') shown[one.list] ??= observe(client, lists[one.list]!);
     else if (one.kind === 'hide') shown[one.list] = shown[one.list]?.stop() as undefined;
     else if (shown[one.list]?.hasMore()) await shown[one.list]!.more().catch(() => {});
   }
@@ -115,9 +165,9 @@ async function play(proxied: ProxiedGateway, client: CachingClient, steps: reado
   for (const [index, list] of shown.entries())
     if (list && !list.rows()) shown[index] = list.stop() as undefined;
   leave ??= client.subscribe();
-  for (const [index, filter] of filters.entries()) {
-    shown[index] ??= observe(client, filter);
-    const right = () => isRight(proxied, shown[index]!, filter);
+  for (const [index, asked] of lists.entries()) {
+    shown[index] ??= observe(client, asked);
+    const right = () => isRight(proxied, shown[index]!, asked);
     await expect.poll(right, { timeout: 20_000, interval: 100 }).toBe('right');
   }
   leave();
@@ -131,7 +181,7 @@ export function testCache(create: (trivium: Trivium) => CachingClient): void {
   test('pages, and rows change, come and take their places, also while the connection was cut', async () => {
     for (let shipment = 0; shipment < 5; shipment++) await emit(proxied, shipment, 0, 0);
     const client = create(proxied.connect());
-    const list = observe(client, {});
+    const list = observe(client, all);
     await expect.poll(() => list.rows()?.length).toBe(3);
     expect(list.hasMore()).toBe(true);
     await list.more();
@@ -142,7 +192,7 @@ export function testCache(create: (trivium: Trivium) => CachingClient): void {
     proxied.proxy.cut();
     await emit(proxied, 77, 0, 0);
     await expect.poll(() => list.rows()?.[0]?.shipmentId).toBe('shp_cache_77');
-    expect(await isRight(proxied, list, {})).toBe('right');
+    expect(await isRight(proxied, list, all)).toBe('right');
     leave();
     list.stop();
     client.stop();
@@ -151,13 +201,13 @@ export function testCache(create: (trivium: Trivium) => CachingClient): void {
   test('what happened while nobody was subscribed is caught up with, and nothing else is told again', async () => {
     const client = create(proxied.connect());
     let changes = 0;
-    const list = client.show({}, () => changes++);
+    const list = client.show(all, () => changes++);
     await expect.poll(() => list.rows()?.length).toBe(3);
     client.subscribe()();
     await emit(proxied, 3, 2, 0);
     const before = changes;
     const leave = client.subscribe();
-    await expect.poll(() => isRight(proxied, list, {})).toBe('right');
+    await expect.poll(() => isRight(proxied, list, all)).toBe('right');
     expect(changes - before).toBeLessThanOrEqual(2);
     leave();
     list.stop();
@@ -166,6 +216,7 @@ export function testCache(create: (trivium: Trivium) => CachingClient): void {
 
   test("random events, lists, pages and cuts: at rest each list is the gateway's own, and no revision ever fell", async () => {
     for (let shipment = 0; shipment < 8; shipment++) await emit(proxied, shipment, 0, 0);
+    for (let payment = 0; payment < 6; payment++) await emitPayment(proxied, payment, 0);
     const seed = Number(process.env['SEED'] ?? 34);
     const property = fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 25 }), async (steps) => {
       const client = create(proxied.connect());

@@ -8,33 +8,36 @@ import {
   type SingularReaderSelector,
 } from 'relay-runtime';
 import { beforeAll, expect, test } from 'vitest';
-import type { ShipmentFilter } from '../../../src/client/generated/index.js';
 import type { Trivium } from '../../../src/client/core/trivium.js';
 import { createRelayEnvironment } from '../../../src/client/relay/relay.js';
 import { compile, type Artifacts } from '../../relay/compile.js';
 import { createSchema } from '../../support/schema.js';
-import { testCache, type CachingClient, type Row, type ShownList } from '../live/cache-contract.js';
+import {
+  testCache,
+  type Asked,
+  type CachingClient,
+  type Lists,
+  type Row,
+  type ShownList,
+} from '../live/cache-contract.js';
 import { useProxiedGateway } from '../proxied-gateway.js';
 import { printSchema } from 'graphql';
 
-const documents = `
-query ScreenQuery($count: Int, $filter: ShipmentFilter) {
-  ...Screen_query @arguments(count: $count)
+/** What a page asks of a family. */
+const ofFamily = (type: string) => `
+query Screen${type}Query($count: Int, $filter: ${type}Filter) {
+  ...Screen${type}_query @arguments(count: $count)
 }
 
-fragment Screen_query on Query
+fragment Screen${type}_query on Query
 @argumentDefinitions(count: { type: "Int", defaultValue: 3 }, cursor: { type: "String" })
-@refetchable(queryName: "ScreenPageQuery") {
+@refetchable(queryName: "Screen${type}PageQuery") {
   liveCursor
-  shipments(first: $count, after: $cursor, filter: $filter) @connection(key: "Screen_shipments") {
+  ${type.toLowerCase()}s(first: $count, after: $cursor, filter: $filter)
+  @connection(key: "Screen${type}_${type.toLowerCase()}s") {
     edges {
       node {
-        id
-        shipmentId
-        stage
-        carrier
-        updatedAt
-        revision
+        ...Screen${type}_row @relay(mask: false)
       }
     }
     pageInfo {
@@ -44,19 +47,26 @@ fragment Screen_query on Query
   }
 }
 
-subscription ScreenSubscription($after: String) {
-  shipmentUpdates(after: $after) {
+fragment Screen${type}_row on ${type} {
+  id
+  ${type.toLowerCase()}Id
+  ${type === 'Shipment' ? 'stage carrier' : 'currency livemode'}
+  updatedAt
+  revision
+}
+
+subscription Screen${type}Subscription($after: String) {
+  ${type.toLowerCase()}Updates(after: $after) {
     cursor
-    shipment {
-      id
-      shipmentId
-      stage
-      carrier
-      updatedAt
-      revision
+    ${type.toLowerCase()} {
+      ...Screen${type}_row @relay(mask: false)
     }
   }
 }
+`;
+
+const documents = `
+${['Shipment', 'Payment'].map(ofFamily).join('\n')}
 
 mutation ScreenMutation($input: CreateNoteInput!) {
   createNote(input: $input) {
@@ -79,28 +89,27 @@ beforeAll(async () => {
   artifacts = await compile(printSchema(createSchema()), documents);
 });
 
-interface Shown {
-  readonly shipments?: {
-    readonly edges: readonly { readonly node: Row }[];
-    readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string };
-  } | null;
-}
+const typeOf = { shipments: 'Shipment', payments: 'Payment' };
 
 /** Mounts the list of a filter; it is heard of as a component does. */
 function show(
   relay: Environment,
-  filter: ShipmentFilter,
+  { family, filter }: Asked,
   changed: (rows: readonly Row[]) => void,
 ): ShownList {
-  const request = artifacts.operation('ScreenQuery');
+  const type = typeOf[family];
+  const request = artifacts.operation(`Screen${type}Query`);
   const variables = { count: 3, filter };
   const operation = createOperationDescriptor(request, variables);
   const retention = relay.retain(operation);
   const parent = relay.lookup(operation.fragment).data;
-  const selector = getSingularSelector(artifacts.fragment('Screen_query'), parent) as SingularReaderSelector;
+  const selector = getSingularSelector(
+    artifacts.fragment(`Screen${type}_query`),
+    parent,
+  ) as SingularReaderSelector;
   const list = () => {
     const { data, isMissingData } = relay.lookup(selector);
-    return isMissingData ? undefined : ((data as Shown).shipments ?? undefined);
+    return isMissingData ? undefined : ((data as Lists)[family] ?? undefined);
   };
   const rows = () => list()?.edges.map(({ node }) => node);
   const watching = relay.subscribe(relay.lookup(selector), () => changed(rows() ?? []));
@@ -113,7 +122,7 @@ function show(
     hasMore: () => list()?.pageInfo.hasNextPage ?? false,
     async more() {
       const page = { ...variables, cursor: list()!.pageInfo.endCursor };
-      await fetchQuery(relay, artifacts.operation('ScreenPageQuery'), page).toPromise();
+      await fetchQuery(relay, artifacts.operation(`Screen${type}PageQuery`), page).toPromise();
     },
     stop() {
       asking.unsubscribe();
@@ -126,11 +135,15 @@ function show(
 function createCaching(trivium: Trivium): CachingClient {
   const relay = createRelayEnvironment(trivium);
   return {
-    show: (filter, changed) => show(relay, filter, changed),
+    show: (asked, changed) => show(relay, asked, changed),
     subscribe() {
-      const subscription = artifacts.operation('ScreenSubscription');
-      const following = requestSubscription(relay, { subscription, variables: {} });
-      return () => following.dispose();
+      const following = ['Shipment', 'Payment'].map((type) =>
+        requestSubscription(relay, {
+          subscription: artifacts.operation(`Screen${type}Subscription`),
+          variables: {},
+        }),
+      );
+      return () => following.forEach((one) => one.dispose());
     },
     stop: () => {},
   };

@@ -2,26 +2,33 @@ import { pipe, subscribe } from 'wonka';
 import { expect, test } from 'vitest';
 import {
   CreateNoteDocument,
+  PaymentUpdatesDocument,
   NotesDocument,
   ShipmentsDocument,
   ShipmentUpdatesDocument,
-  type ShipmentFilter,
   type ShipmentsQuery,
 } from '../../../src/client/generated/index.js';
 import type { Trivium } from '../../../src/client/core/trivium.js';
 import { createUrqlClient } from '../../../src/client/urql/urql.js';
-import { testCache, type CachingClient, type ShownList } from '../live/cache-contract.js';
+import {
+  documents,
+  testCache,
+  type CachingClient,
+  type Lists,
+  type ShownList,
+} from '../live/cache-contract.js';
 import { useProxiedGateway } from '../proxied-gateway.js';
 
 function createCaching(trivium: Trivium): CachingClient {
   const urql = createUrqlClient(trivium);
   return {
-    show(filter: ShipmentFilter, changed): ShownList {
-      let list: ShipmentsQuery['shipments'] | undefined;
+    show({ family, filter }, changed): ShownList {
+      let list: Lists[string];
+      const document = documents[family];
       const watching = pipe(
-        urql.query(ShipmentsDocument, { first: 3, filter }),
+        urql.query<Lists, object>(document, { first: 3, filter }),
         subscribe(({ data }) => {
-          list = data?.shipments ?? list;
+          list = data?.[family] ?? list;
           if (list) changed(list.edges.map(({ node }) => node));
         }),
       );
@@ -29,17 +36,19 @@ function createCaching(trivium: Trivium): CachingClient {
         rows: () => list?.edges.map(({ node }) => node),
         hasMore: () => list?.pageInfo.hasNextPage ?? false,
         more: async () => {
-          await urql.query(ShipmentsDocument, { first: 3, filter, after: list!.pageInfo.endCursor });
+          await urql.query<Lists, object>(document, { first: 3, filter, after: list!.pageInfo.endCursor });
         },
         stop: () => watching.unsubscribe(),
       };
     },
     subscribe() {
-      const following = pipe(
-        urql.subscription(ShipmentUpdatesDocument, {}),
-        subscribe(() => {}),
+      const following = [ShipmentUpdatesDocument, PaymentUpdatesDocument].map((document) =>
+        pipe(
+          urql.subscription<unknown, object>(document, {}),
+          subscribe(() => {}),
+        ),
       );
-      return () => following.unsubscribe();
+      return () => following.forEach((one) => one.unsubscribe());
     },
     stop: () => {},
   };
