@@ -99,7 +99,7 @@ function createPool(options: Omit<Pools, 'reading' | 'writing'>, max: number, lo
     },
     // pg-pool awaits the promise, although its types do not say so, and has no timeout of its own for it.
     ...(!arePooled && {
-      onConnect: ((client) => prepareConnection(client, fence)) as (client: ClientBase) => void,
+      onConnect: (client) => prepareConnection(client, fence),
     }),
   });
   // Without a listener, a connection lost while idle or in use would end the process.
