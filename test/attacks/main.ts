@@ -2,6 +2,8 @@
  * Runs attacks on a real gateway with a heap of 512 MB, and prints for each its memory, how late `/livez` was, and what
  * another user was answered meanwhile: `npm run attacks [-- <part of a name>…]`. Ends with 1 if one broke a limit.
  */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startSandbox } from '../../src/sandbox/sandbox.js';
 import { startGatewayProcess, type GatewayProcess } from '../support/process.js';
 import { demo } from '../support/testbed.js';
-import { attacks, type Attack } from './attacks.js';
+import { attacks, type Target } from './attacks.js';
 
 const attackMs = 15_000;
 const probeMs = 25;
@@ -67,7 +69,17 @@ function rssOf({ child }: GatewayProcess): number {
 const percentile = (times: readonly number[], part: number) =>
   times.toSorted((a, b) => a - b)[Math.min(Math.floor(times.length * part), times.length - 1)] ?? Infinity;
 
-async function run(attack: Attack): Promise<Outcome> {
+/** Attacks from a process of its own, until `stop` is aborted. */
+async function attack(name: string, target: Target, stop: AbortSignal): Promise<void> {
+  const args = ['--import', 'tsx', 'test/attacks/attacker.ts', name, JSON.stringify(target)];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] });
+  const ended = once(child, 'exit');
+  stop.addEventListener('abort', () => child.kill('SIGKILL'), { once: true });
+  const [code] = (await ended) as [number | null];
+  if (!stop.aborted) throw new Error(`The attacker ended with ${code}.`);
+}
+
+async function run(name: string): Promise<Outcome> {
   const sandbox = await startSandbox();
   const folder = mkdtempSync(join(tmpdir(), 'trivium-attack-'));
   const gateway = await startGatewayProcess(
@@ -82,7 +94,7 @@ async function run(attack: Attack): Promise<Outcome> {
     const [alive, answered] = await Promise.all([
       probe(stopping.signal, () => fetch(`${url}/livez`, { signal: AbortSignal.timeout(10_000) })),
       probe(stopping.signal, () => ask(url, '{ viewer { id } }', {}, other)),
-      attack({ url, port: Number(new URL(url).port), token }, stopping.signal),
+      attack(name, { url, port: Number(new URL(url).port), token }, stopping.signal),
     ]);
     clearTimeout(timer);
     const ended = await Promise.race([gateway.ended, sleep(500, undefined)]);
@@ -102,12 +114,12 @@ async function run(attack: Attack): Promise<Outcome> {
 }
 
 const wanted = process.argv.slice(2);
-const chosen = Object.entries(attacks).filter(
-  ([name]) => wanted.length === 0 || wanted.some((part) => name.includes(part)),
+const chosen = Object.keys(attacks).filter(
+  (name) => wanted.length === 0 || wanted.some((part) => name.includes(part)),
 );
 let broken = false;
-for (const [name, attack] of chosen) {
-  const { p99, gap, rss, answers, ended } = await run(attack);
+for (const name of chosen) {
+  const { p99, gap, rss, answers, ended } = await run(name);
   const isBroken = ended !== undefined || p99 > limits.p99 || gap > limits.gap || answers.startsWith('0 ');
   broken ||= isBroken;
   const state = ended === undefined ? 'alive' : `ended with ${ended}`;
