@@ -1,6 +1,7 @@
 import { Agent, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { WebSocket } from 'ws';
+import { signPayment } from '../../src/sandbox/signing.js';
 
 /** What an attack works on. */
 export interface Target {
@@ -8,6 +9,8 @@ export interface Target {
   readonly port: number;
   /** The token of a user who is not the one that is watched. */
   readonly token: string;
+  /** `id=secret` pairs of the payments' endpoints. */
+  readonly payments: string;
 }
 
 /** Attacks until `stop` is aborted, then lets go of everything. */
@@ -112,6 +115,42 @@ export const attacks: Readonly<Record<string, Attack>> = {
     (socket) => void raws.get(socket)?.write(fragments(9_000)),
     false,
   ),
+  'payment events of a mebibyte, with a subscriber': async (target, stop) => {
+    const [socket] = await openSockets(target, stop, 1);
+    const query = 'subscription { paymentUpdates { event { data } } }';
+    socket?.send(JSON.stringify({ id: '1', type: 'subscribe', payload: { query } }));
+    const [id = '', secret = ''] = (target.payments.split(',')[0] ?? '').split(/=(.*)/s);
+    const url = `${target.url}/webhooks/payments/${id}`;
+    const began = Math.floor(Date.now() / 1_000);
+    await Promise.all(
+      numbers(22).map(async (at) => {
+        const body = `{"id":"evt_${at}","type":"payment.succeeded","created":${began},"data":{"object":{"id":"pay_${at}"},"x":${empties.slice(0, 1_000_000)}{}]}}`;
+        const headers = { 'payments-signature': signPayment(secret, undefined, began, body) };
+        await fetch(url, { method: 'POST', headers, body }).then((r) => r.text());
+      }),
+    );
+    await over(stop);
+  },
+  'notes of ten thousand characters, read together': async ({ url, token }, stop) => {
+    const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` };
+    const ask = async (query: string, variables = {}) => {
+      const body = JSON.stringify({ query, variables });
+      await fetch(`${url}/graphql`, { method: 'POST', headers, body }).then((r) => r.text());
+    };
+    const create = 'mutation ($input: CreateNoteInput!) { createNote(input: $input) { errors { code } } }';
+    for (const at of numbers(100))
+      await ask(create, { input: { title: `${at}`, content: 'é'.repeat(10_000) } });
+    const fields = numbers(20).map((at) => `n${at}: notes(first: 100, after: null) { nodes { content } }`);
+    while (!stop.aborted)
+      await Promise.all(numbers(50).map(() => ask(`{ ${fields.join(' ')} }`))).catch(() => undefined);
+  },
+  'connections until no descriptor is left': async (target, stop) => {
+    for (let at = 0; at < 20_000 && !stop.aborted; at += 1) {
+      dial(target, stop);
+      if (at % 50 === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    await over(stop);
+  },
   'bodies of 63 KiB that never end': async (target, stop) => {
     const whole = post('x'.repeat(63 * 1024 + 1));
     for (let at = 0; at < 6_000 && !stop.aborted; at += 1) {

@@ -43,11 +43,11 @@ async function signIn(url: string): Promise<string> {
 }
 
 /** Asks again and again, and gives how long each answer took in milliseconds; Infinity where there was none. */
-async function probe(stop: AbortSignal, once: () => Promise<Response>): Promise<readonly number[]> {
+async function probe(stop: AbortSignal, question: () => Promise<Response>): Promise<readonly number[]> {
   const times: number[] = [];
   while (!stop.aborted) {
     const began = performance.now();
-    const good = await once().then(
+    const good = await question().then(
       async (answer) => (await answer.text(), answer.ok),
       () => false,
     );
@@ -88,13 +88,14 @@ async function run(name: string): Promise<Outcome> {
   );
   try {
     const { url } = gateway;
+    const payments = sandbox.settings['PAYMENT_WEBHOOKS'] ?? '';
     const [token, other] = [await signIn(url), await signIn(url)];
     const stopping = new AbortController();
     const timer = setTimeout(() => stopping.abort(), attackMs);
     const [alive, answered] = await Promise.all([
       probe(stopping.signal, () => fetch(`${url}/livez`, { signal: AbortSignal.timeout(10_000) })),
       probe(stopping.signal, () => ask(url, '{ viewer { id } }', {}, other)),
-      attack(name, { url, port: Number(new URL(url).port), token }, stopping.signal),
+      attack(name, { url, port: Number(new URL(url).port), token, payments }, stopping.signal),
     ]);
     clearTimeout(timer);
     const ended = await Promise.race([gateway.ended, sleep(500, undefined)]);
