@@ -15,6 +15,8 @@ export interface Flights<T> {
 
 /** A caller that waits for a flight. */
 interface Waiter<T> {
+  /** That of its operation. */
+  readonly signal: Signal | undefined;
   readonly resolve: (outcome: T) => void;
   readonly reject: (error: unknown) => void;
   /** Stops listening to the caller's signal. */
@@ -33,6 +35,19 @@ interface InFlight<T> {
 }
 
 const noop = (): void => undefined;
+
+/**
+ * Releases the waiters of one operation in a turn of the event loop: each may make a long answer of what it gets, and
+ * others would wait for all of them.
+ */
+function inTurns<T>(waiters: readonly Waiter<T>[], release: (waiter: Waiter<T>) => void): void {
+  const [first] = waiters;
+  const others: Waiter<T>[] = [];
+  for (const waiter of waiters)
+    if (waiter.signal === first?.signal) release(waiter);
+    else others.push(waiter);
+  if (others.length > 0) setImmediate(inTurns, others, release);
+}
 
 /** Shares the calls of one service that result in a `T`; keeps track of the latest 10,000 or so owners. */
 export function createFlights<T>(upstream: UpstreamName): Flights<T> {
@@ -53,10 +68,10 @@ export function createFlights<T>(upstream: UpstreamName): Flights<T> {
     flight.ending.origin = caller?.origin;
     const settle = (release: (waiter: Waiter<T>) => void) => {
       remove(owned, flight);
-      for (const waiter of flight.waiters) {
+      inTurns(flight.waiters, (waiter) => {
         waiter.unlisten();
         release(waiter);
-      }
+      });
     };
     start(flight.ending).then(
       (outcome) => settle(({ resolve }) => resolve(outcome)),
@@ -80,7 +95,7 @@ export function createFlights<T>(upstream: UpstreamName): Flights<T> {
       const owned = inFlightOf(owner);
       const flight = owned.flights.find((each) => each.key === key) ?? begin(owned, key, start, signal);
       return new Promise((resolve, reject) => {
-        const waiter: Waiter<T> = { resolve, reject, unlisten: noop };
+        const waiter: Waiter<T> = { signal, resolve, reject, unlisten: noop };
         flight.waiters.push(waiter);
         if (signal) waiter.unlisten = whenAborted(signal, () => leave(owned, flight, waiter));
       });

@@ -94,6 +94,8 @@ const maxLearned = 200;
 const maxBodyBytes = 16 * 1024;
 /** An operation that has read more than this, in bytes of heap, may have too long an answer. */
 const muchRead = 4 * 1024 * 1024;
+/** In bytes. A longer answer is cheaper to encode at once than in a write together with its head. */
+const longAnswer = 256 * 1024;
 /** Headers that each answer has of its own. */
 const ownHeaders = new Set([
   'content-length',
@@ -240,7 +242,11 @@ function send(response: ServerResponse, headers: readonly string[], context: Con
   const limits = Object.entries(rateLimitHeaders(context.rateLimits())).flat();
   const own = ['x-request-id', context.requestId, ...limits, 'content-length', String(length + 1)];
   // For UTF-8 Node.js allocates three bytes a character; of ASCII alone, Latin-1 makes the same bytes.
-  response.writeHead(200, [...headers, ...own]).end(`${body}\n`, length === body.length ? 'latin1' : 'utf8');
+  const encoding = length === body.length ? 'latin1' : 'utf8';
+  const text = `${body}\n`;
+  const head = response.writeHead(200, [...headers, ...own]);
+  if (length > longAnswer) head.end(Buffer.from(text, encoding));
+  else head.end(text, encoding);
 }
 
 /** A POST of plain JSON whose length is given. */
