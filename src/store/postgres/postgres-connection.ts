@@ -88,6 +88,8 @@ export async function prepareConnection(client: ClientBase, fence: TimelineFence
 
 function createPool(options: Omit<Pools, 'reading' | 'writing'>, max: number, log: Logger): Pool {
   const { finder, fence, arePooled } = options;
+  // pg-pool awaits the promise, although its types do not say so, and has no timeout of its own for it.
+  const prepareClient = (client: ClientBase): unknown => prepareConnection(client, fence);
   const pool = new Pool({
     connectionTimeoutMillis: connectTimeoutMs,
     max,
@@ -97,10 +99,7 @@ function createPool(options: Omit<Pools, 'reading' | 'writing'>, max: number, lo
         super(finder.config);
       }
     },
-    // pg-pool awaits the promise, although its types do not say so, and has no timeout of its own for it.
-    ...(!arePooled && {
-      onConnect: (client) => prepareConnection(client, fence),
-    }),
+    ...(!arePooled && { onConnect: prepareClient }),
   });
   // Without a listener, a connection lost while idle or in use would end the process.
   pool.on('error', (error) => log.warn({ err: error }, 'lost a connection to the database'));
