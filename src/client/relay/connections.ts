@@ -65,7 +65,7 @@ function edgesOf(connection: RecordProxy): readonly RecordProxy[] {
 }
 
 function nodesOf(connection: RecordProxy): readonly RecordProxy[] {
-  return edgesOf(connection).map((edge) => edge.getLinkedRecord('node')!);
+  return edgesOf(connection).map((edge) => edge.getLinkedRecord('node'));
 }
 
 /** What decides where an entity is in a list. */
@@ -91,7 +91,7 @@ function place(
   const node = store.get(entity.id);
   if (!connection || !node) return;
   const edges = edgesOf(connection);
-  const before = edges.map((edge) => entityOf(edge.getLinkedRecord('node')!));
+  const before = edges.map((edge) => entityOf(edge.getLinkedRecord('node')));
   const fields = { ...entityOf(node), ...filterFieldsOf(node, filter), ...entity };
   const { entities } = replaced({ entities: before, hasMore: end !== undefined, end }, filter, fields);
   if (entities.length === before.length && entities.every(({ id }, index) => id === before[index]!.id))

@@ -39,9 +39,10 @@ export class ShownOperations {
   }
 
   /** Takes an answer over, and returns it as it is to be told: with all pages of its lists. */
-  readonly take = (result: OperationResult): OperationResult => {
-    const { operation, data } = result;
-    if (data != null) this.#lists.take(operation, data as Data);
+  readonly take = (result: OperationResult<unknown>): OperationResult<unknown> => {
+    const { operation } = result;
+    const data = result.data as Data | null | undefined;
+    if (data != null) this.#lists.take(operation, data);
     const shown = this.#lists.shown(operation) ?? data;
     this.#told.set(operation.key, shown);
     this.#tell();

@@ -5,7 +5,6 @@ import {
   getSingularSelector,
   requestSubscription,
   type Environment,
-  type SingularReaderSelector,
 } from 'relay-runtime';
 import { beforeAll, expect, test } from 'vitest';
 import type { Trivium } from '../../../src/client/core/trivium.js';
@@ -103,10 +102,7 @@ function show(
   const operation = createOperationDescriptor(request, variables);
   const retention = relay.retain(operation);
   const parent = relay.lookup(operation.fragment).data;
-  const selector = getSingularSelector(
-    artifacts.fragment(`Screen${type}_query`),
-    parent,
-  ) as SingularReaderSelector;
+  const selector = getSingularSelector(artifacts.fragment(`Screen${type}_query`), parent);
   const list = () => {
     const { data, isMissingData } = relay.lookup(selector);
     return isMissingData ? undefined : ((data as Lists)[family] ?? undefined);

@@ -87,7 +87,7 @@ test('a list that is shown again, or by another page of it, is answered from wha
   const asked: string[] = [];
   const trivium = proxied.connect({
     fetch: (url, init) => {
-      asked.push(String(init?.body));
+      asked.push(init?.body as string);
       return fetch(url, init);
     },
   });

@@ -130,7 +130,7 @@ function recordingFetch(): { readonly sent: string[]; readonly fetch: typeof fet
   return {
     sent,
     fetch(url, init) {
-      sent.push(`${String(url)} ${String(init?.body)}`);
+      sent.push(`${url as string} ${init?.body as string}`);
       const headers = new Headers(init?.headers);
       headers.set('authorization', `Bearer ${token}`);
       return fetch(url, { ...init, headers });
@@ -166,11 +166,12 @@ test("Apollo Client, with its persisted-query link and its manifest's ids, over 
   const link = ApolloLink.from([new PersistedQueryLink(ids), http]);
   const apollo = new ApolloClient({ link, cache: new InMemoryCache() });
   onTestFinished(() => apollo.stop());
-  const { data } = await apollo.query<Mine>({ query: parse(query) });
+  const mine: TypedDocumentNode<Mine, object> = parse(query);
+  const { data } = await apollo.query({ query: mine });
   expect(data?.viewer?.email).toBe(demo.email);
   const shipment = await firstShipment((next) => {
     const updates = apollo.subscribe<Update>({ query: parse(subscription) });
-    const following = updates.subscribe(({ data: update }) => update && next(update as Update));
+    const following = updates.subscribe(({ data: update }) => update && next(update));
     return () => following.unsubscribe();
   });
   expect(shipment).toBe('shp_trusted');
@@ -281,7 +282,7 @@ test('the client package: its own operations, and those of a manifest by `npm ru
     ),
   );
   expect(shipment).toBe('shp_trusted');
-  const stranger = trivium.query(parse('{ viewer { id } }') as TypedDocumentNode, {});
+  const stranger = trivium.query(parse('{ viewer { id } }'), {});
   await expect(stranger).rejects.toMatchObject({ code: 'DOCUMENT_NOT_TRUSTED' });
 });
 
@@ -290,7 +291,8 @@ test('the entries of the client package run its own operations, with the `__type
   onTestFinished(() => apollo.stop());
   const urql = createUrqlClient(connect());
   for (const document of [NotesDocument, ShipmentsDocument]) {
-    const { error } = await apollo.query<unknown, object>({ query: document, variables: { first: 1 } });
+    const request = { query: document as TypedDocumentNode<unknown, object>, variables: { first: 1 } };
+    const { error } = await apollo.query(request);
     expect(error).toBeUndefined();
     expect((await urql.query<unknown, object>(document, { first: 1 })).error).toBeUndefined();
   }
