@@ -15,7 +15,7 @@ function quoted(value: string): string {
   return /^[\w.:/*@=,-]+$/.test(value) ? value : `'${value}'`;
 }
 
-test('.env.example shows every setting (after a change: npx vitest -u test/config/settings.test.ts)', async () => {
+test('.env.example shows every setting (after a change: npx vitest run test/config/settings.test.ts -u)', async () => {
   const text = `# Copy to .env, which npm start and npm run dev read, and uncomment what you set. A setting of the environment
 # comes first. Every setting may also come from a file: NAME_FILE=<path>.
 
