@@ -121,7 +121,7 @@ describe('a gateway refuses to start, and says why in one sentence,', () => {
   });
 });
 
-/** Starts a fake Postgres 12 that can only be asked for its version and encoding, and returns its port. */
+/** Starts a fake Postgres 12 that can only be asked what a start asks first, and returns its port. */
 async function startOldPostgres(): Promise<number> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -149,21 +149,39 @@ const message = (type: string, ...parts: readonly Buffer[]) => {
 };
 const idle = message('Z', Buffer.from('I'));
 
+/** A row's columns: name, type and value. */
+type Column = readonly [name: string, type: number, value: string];
+const types = { bool: 16, bigint: 20, text: 25 };
+
+/** The answers to statements that have these texts; all others are answered as a `set` is. */
+const answers: Readonly<Record<string, readonly Column[]>> = {
+  server_version_num: [
+    ['version', types.text, '120000'],
+    ['encoding', types.text, 'UTF8'],
+  ],
+  '"isStandby"': [
+    ['isStandby', types.bool, 'f'],
+    ['started', types.text, 'long ago'],
+  ],
+  'as timeline': [['timeline', types.bigint, '1']],
+};
+
 function answerTo(query: string): Buffer {
-  if (!query.includes('server_version_num')) return Buffer.concat([message('C', text('SET')), idle]);
-  const columns = ['version', 'encoding'].flatMap((name) => [
+  const [, columns] = Object.entries(answers).find(([part]) => query.includes(part)) ?? [];
+  if (!columns) return Buffer.concat([message('C', text('SET')), idle]);
+  const described = columns.flatMap(([name, type]) => [
     text(name),
     int(0),
     short(0),
-    int(25),
+    int(type),
     short(-1),
     int(-1),
     short(0),
   ]);
-  const values = ['120000', 'UTF8'].flatMap((value) => [int(value.length), Buffer.from(value)]);
+  const values = columns.flatMap(([, , value]) => [int(value.length), Buffer.from(value)]);
   return Buffer.concat([
-    message('T', short(2), ...columns),
-    message('D', short(2), ...values),
+    message('T', short(columns.length), ...described),
+    message('D', short(columns.length), ...values),
     message('C', text('SELECT 1')),
     idle,
   ]);
