@@ -71,7 +71,7 @@ function build() {
       .map((setting) => setting.join('='))
       .join('\n'),
   );
-  const volumes = [`${npmrc}:/root/.npmrc:ro`, `${authorities}:${settings.cafile}:ro`];
+  const volumes = [`${npmrc}:/usr/local/etc/npmrc:ro`, `${authorities}:${settings.cafile}:ro`];
   const options = ['--isolation', 'chroot', '--pull-never', '--format', 'docker', '--tag', 'trivium'];
   show('buildah', ...storage, 'bud', ...options, ...volumes.flatMap((each) => ['--volume', each]), context);
 }
