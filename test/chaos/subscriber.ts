@@ -60,12 +60,11 @@ export function startSubscriber({ profile, token, after, url, random }: Subscrib
   let servedAt = 0;
   let isServed = false;
   let cursor = after;
-  /** What is sent when the connection was lost, too. */
-  const variables = { after, filter: profile.filter };
   let stopped = false;
   let leave = () => {};
 
-  function connect() {
+  /** A client that sends these variables, also when the connection was lost. */
+  function connect(variables: { after: string }) {
     const liveness = watchLiveness(() => client.terminate(), 2_000);
     const client = createClient({
       url: () => `${url().replace('http', 'ws')}/graphql`,
@@ -111,8 +110,9 @@ export function startSubscriber({ profile, token, after, url, random }: Subscrib
 
   /** Runs one operation, which the client resumes by itself, until this subscriber leaves or the gateway ends it. */
   async function follow(): Promise<void> {
-    const client = connect();
-    variables.after = cursor;
+    // Of this client alone: a socket that closes may still hear updates, which nobody takes any more.
+    const variables = { after: cursor, filter: profile.filter };
+    const client = connect(variables);
     const updates = client.iterate<Answer>({ query: documentOf(profile), variables });
     leave = () => void updates.return?.();
     const restless = profile.isRestless ? setTimeout(() => leave(), random.between(200, 3_000)) : undefined;
