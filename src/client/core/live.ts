@@ -25,7 +25,8 @@ export interface Live {
 }
 
 export function createLive(options: LiveOptions): Live {
-  const active = new Set<Followed>();
+  /** What is followed, and what tells that it is complete. */
+  const active = new Map<Followed, () => void>();
   const { url, post, credentials, webSocketImpl = globalThis.WebSocket } = options;
   let transport: Transport | undefined;
   let isTrying = false;
@@ -61,13 +62,21 @@ export function createLive(options: LiveOptions): Live {
     const old = transport;
     transport = next;
     fellBack = true;
-    for (const followed of active) followed.move();
+    for (const followed of active.keys()) followed.move();
     old?.stop();
   }
 
   return {
     subscribe(query, variables, sink) {
+      if (isStopped) {
+        queueMicrotask(() => sink.complete());
+        return () => {};
+      }
       const end = () => active.delete(followed);
+      const complete = () => {
+        end();
+        sink.complete();
+      };
       const followed = follow({ transport: current, post }, query, variables, {
         ...sink,
         next: (answer: Answer) => sink.next(answer),
@@ -75,12 +84,9 @@ export function createLive(options: LiveOptions): Live {
           end();
           sink.error(failure);
         },
-        complete() {
-          end();
-          sink.complete();
-        },
+        complete,
       });
-      active.add(followed);
+      active.set(followed, complete);
       return () => {
         end();
         followed.stop();
@@ -93,12 +99,14 @@ export function createLive(options: LiveOptions): Live {
     },
     wake() {
       transport?.wake();
-      for (const followed of active) followed.hurry();
+      for (const followed of active.keys()) followed.hurry();
     },
     stop() {
       isStopped = true;
-      for (const followed of active) followed.stop();
-      active.clear();
+      for (const [followed, complete] of active) {
+        followed.stop();
+        complete();
+      }
       transport?.stop();
     },
   };

@@ -70,7 +70,8 @@ export function createSessionKeeper({ url, token, storage, usesCookie }: Session
     },
     credentials: () => ({ token: kept, credentials: usesCookie && kept === undefined ? 'include' : 'omit' }),
     signedIn(viewer, next) {
-      if (next !== kept || session.viewer?.id !== viewer.id) keep(next);
+      const isSame = next === kept && (session.status === 'unknown' || session.viewer?.id === viewer.id);
+      if (!isSame) keep(next);
       tell({ status: 'signed-in', viewer, ended: false });
     },
     signedOut(ended) {

@@ -99,7 +99,7 @@ export interface Trivium {
   /** For other clients: what `updates` is made of. Returns what unsubscribes; the sink hears nothing after that. */
   subscribe(document: AnyDocument, variables: object, sink: Sink): () => void;
 
-  /** Ends everything. */
+  /** Ends everything: whoever follows updates hears that they are complete. */
   dispose(): void;
 }
 
@@ -128,7 +128,9 @@ export function createTrivium(options: TriviumOptions): Trivium {
     fetch,
     post,
     credentials: keeper.credentials,
-    isSharedSession: () => (usesCookie && keeper.credentials().token === undefined) || storage !== undefined,
+    isSharedSession: () =>
+      (usesCookie && keeper.credentials().token === undefined) ||
+      (storage !== undefined && storage === localStorageOf()),
     ...(webSocketImpl !== undefined && { webSocketImpl }),
   });
   const page = joinPage(url, {
@@ -210,7 +212,10 @@ export function createTrivium(options: TriviumOptions): Trivium {
       {
         ...sink,
         error(failure) {
-          if (failure.code === 'UNAUTHENTICATED') ended(epoch);
+          // One that has outlived a sign-in was refused with the credentials of now, but perhaps too late: the gateway knows.
+          if (failure.code === 'UNAUTHENTICATED' && epoch === keeper.epoch) ended(epoch);
+          else if (failure.code === 'UNAUTHENTICATED' && keeper.session.status === 'signed-in')
+            void refresh().catch(() => {});
           sink.error(failure);
         },
       },
@@ -224,9 +229,7 @@ export function createTrivium(options: TriviumOptions): Trivium {
   ): AsyncIterableIterator<Data, undefined> {
     const place: Record<string, unknown> = { ...variables };
     const text = textOf(document);
-    const iterator = toIterator<Data>(text, place, (sink) => subscribe(text, place, sink));
-    signal?.addEventListener('abort', () => void iterator.return?.(), { once: true });
-    return iterator;
+    return toIterator<Data>(text, place, (sink) => subscribe(text, place, sink), signal);
   }
 
   return {
@@ -249,6 +252,15 @@ export function createTrivium(options: TriviumOptions): Trivium {
       page.leave();
     },
   };
+}
+
+/** The storage that all tabs have in common; undefined where there is none, or it is forbidden. */
+function localStorageOf(): unknown {
+  try {
+    return globalThis.localStorage;
+  } catch {
+    return undefined;
+  }
 }
 
 function warnOf(url: string): void {

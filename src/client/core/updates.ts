@@ -8,12 +8,14 @@ const maxWaiting = 1_000;
 /**
  * What a subscription brings, as an async iterator that ends with it, or throws its failure. Nothing is lost between two
  * calls of `next`; if too much waits, the subscription is left, and resumed where it was once all of that is taken.
- * `open` subscribes with the `variables`, in which `after` is kept up to date, and returns what unsubscribes.
+ * `open` subscribes with the `variables`, in which `after` is kept up to date, and returns what unsubscribes. It ends when
+ * `signal` is aborted, if that is given.
  */
 export function toIterator<Data>(
   text: string,
   variables: Record<string, unknown>,
   open: (sink: Sink) => () => void,
+  signal?: AbortSignal,
 ): AsyncIterableIterator<Data, undefined> {
   const resumes = takesAfter(text);
   const waiting: Data[] = [];
@@ -23,9 +25,15 @@ export function toIterator<Data>(
 
   function finish(how: { readonly failure?: unknown }): void {
     end ??= how;
+    signal?.removeEventListener('abort', leave);
     close?.();
     close = undefined;
     wake();
+  }
+
+  function leave(): void {
+    waiting.length = 0;
+    finish({});
   }
 
   function take(answer: Answer): void {
@@ -61,7 +69,9 @@ export function toIterator<Data>(
   }
 
   let last: Promise<unknown> = Promise.resolve();
-  start();
+  signal?.addEventListener('abort', leave);
+  if (signal?.aborted) leave();
+  else start();
   return {
     [Symbol.asyncIterator]() {
       return this;
@@ -72,8 +82,7 @@ export function toIterator<Data>(
       return result;
     },
     async return() {
-      waiting.length = 0;
-      finish({});
+      leave();
       return { done: true, value: undefined };
     },
   };

@@ -59,6 +59,29 @@ test('tells once that a session has ended, whether a query or a subscription lea
   expect((await sent.next()).value?.shipmentUpdates.shipment.shipmentId).toBe('shp_client');
 });
 
+test.for(['refresh', 'signIn'] as const)(
+  'a subscription that was there before %s tells that the session has ended, too',
+  async (change) => {
+    const kept = new Map<string, string>();
+    const storage = {
+      getItem: () => null,
+      setItem: (_: string, token: string) => void kept.set('token', token),
+      removeItem: () => {},
+    };
+    const token = await proxied.testbed.signIn();
+    const trivium = connect({ token, storage });
+    const update = trivium.updates(ShipmentUpdatesDocument).next();
+    update.catch(() => {});
+    await expect.poll(() => proxied.proxy.heard().includes('connection_ack')).toBe(true);
+    if (change === 'refresh') await trivium.refresh();
+    else await trivium.signIn(demo.email, demo.password);
+    expect(trivium.session.status).toBe('signed-in');
+    await proxied.testbed.ask('mutation { signOut { signedOut } }', {}, kept.get('token') ?? token);
+    await expect(update).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+    await expect.poll(() => trivium.session).toMatchObject({ status: 'signed-out', ended: true });
+  },
+);
+
 test('keeps a token where it is told to, and does without a storage that is full or forbidden', async () => {
   const kept = new Map<string, string>();
   const storage = {

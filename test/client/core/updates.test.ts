@@ -101,6 +101,22 @@ test('leaves what is not taken on the server, and loses nothing of it', async ()
   expect(await pending).toEqual({ done: true, value: undefined });
 });
 
+test('a signal ends the loop, also one that was aborted before; so does `dispose`', async () => {
+  const trivium = connect();
+  const after = await liveCursor();
+  const controller = new AbortController();
+  const begin = (signal?: AbortSignal) =>
+    trivium.updates(ShipmentUpdatesDocument, { after }, signal && { signal }).next();
+  const end = { done: true, value: undefined };
+  expect(await begin(AbortSignal.abort())).toEqual(end);
+  const [aborted, disposed] = [begin(controller.signal), begin()];
+  controller.abort();
+  expect(await aborted).toEqual(end);
+  trivium.dispose();
+  expect(await disposed).toEqual(end);
+  expect(await begin()).toEqual(end);
+});
+
 test('throws CURSOR_EXPIRED when it reconnects to another log', async () => {
   const trivium = connect();
   const { shown, ended } = follow(trivium, await liveCursor());
