@@ -35,6 +35,9 @@ function anchorOf(heading) {
 const escapes = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 const escape = (text) => text.replaceAll(/[&<>"]/g, (character) => escapes[character]);
 
+/** A short piece of code, which breaks between the words of a long name rather than within one. */
+const codespan = ({ text }) => `<code>${escape(text).replaceAll(/[_/,]|(?=\{)/g, '$&<wbr>')}</code>`;
+
 /** A relative link of a page as it is served; undefined if it leads to a file that is not. */
 function linkOf(path, link) {
   if (/^[a-z]+:/.test(link) || link.startsWith('#')) return link;
@@ -71,6 +74,7 @@ function render(path, text, sections) {
       },
       code: ({ text: source, lang }) =>
         `<pre tabindex="0"><code${lang ? ` class="language-${escape(lang)}"` : ''}>${escape(source)}</code></pre>\n`,
+      codespan,
       html: ({ text: html }) => (html.startsWith('<!--') ? '' : html),
     },
   });

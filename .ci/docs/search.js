@@ -1,4 +1,4 @@
-/** The search of the documentation: finds sections that have all words, in an index that is fetched when it is needed. */
+/** The search of the documentation: finds the sections that have most words, in an index that is fetched when it is needed. */
 const input = document.getElementById('search');
 const results = document.getElementById('results');
 const most = 12;
@@ -6,19 +6,31 @@ let index;
 
 const load = () => (index ??= fetch('/docs/search.json').then((response) => response.json()));
 
-const wordsOf = (text) => text.toLowerCase().match(/[\p{L}\p{N}_.:-]+/gu) ?? [];
+/** Words that say nothing of what is looked for. */
+const fillers = new Set(
+  'a an and are by can do does for from get got has have how i in is it me my of on or that the to was what when where which why with'.split(
+    ' ',
+  ),
+);
 
-/** How well a section has these words: 0 if one is missing; those of headings count more than those of texts. */
-function score({ title, heading, text }, words) {
+/** The words to look for; those of a question that matter, if there are such. */
+function wordsOf(text) {
+  const words = text.toLowerCase().match(/[\p{L}\p{N}_](?:[\p{L}\p{N}_.:-]*[\p{L}\p{N}_])?/gu) ?? [];
+  const telling = words.filter((word) => !fillers.has(word));
+  return telling.length > 0 ? telling : words;
+}
+
+/** How well a section has these words: each counts most in the heading, and more in the title than in the text. */
+function match({ title, heading, text }, words) {
   const [inTitle, inHeading, inText] = [title, heading, text].map((part) => part.toLowerCase());
-  let sum = 0;
-  for (const word of words) {
-    const found =
-      (inHeading.includes(word) && 8) || (inTitle.includes(word) && 4) || (inText.includes(word) && 1);
-    if (!found) return 0;
-    sum += found;
-  }
-  return sum;
+  const points = words.map(
+    (word) =>
+      (inHeading.includes(word) && 8) || (inTitle.includes(word) && 4) || (inText.includes(word) && 1) || 0,
+  );
+  return {
+    found: points.filter((one) => one > 0).length,
+    points: points.reduce((sum, one) => sum + one, 0),
+  };
 }
 
 /** Some words around the first that was found, which is marked. */
@@ -50,9 +62,9 @@ async function search() {
   if (words.length === 0) return;
   const sections = await load();
   const found = sections
-    .map((section) => ({ section, points: score(section, words) }))
-    .filter(({ points }) => points > 0)
-    .toSorted((a, b) => b.points - a.points)
+    .map((section) => ({ section, ...match(section, words) }))
+    .filter((one) => one.found > words.length / 2)
+    .toSorted((a, b) => b.found - a.found || b.points - a.points)
     .slice(0, most);
   results.replaceChildren(...found.map(({ section }) => item(section, words)));
   if (found.length === 0) results.textContent = 'Nothing was found.';

@@ -94,6 +94,8 @@ describe.skipIf(skipBrowserTests)('in a browser', () => {
     await page.keyboard.press('Enter');
     await page.waitForURL('**/docs/deploy#behind-a-proxy');
     expect(await page.locator('h2#behind-a-proxy').isVisible()).toBe(true);
+    await page.getByRole('searchbox').fill('A delivery got 401: why?');
+    await page.locator('#results a[href="/docs/webhooks#what-a-delivery-is-answered"]').waitFor();
     await page.getByRole('searchbox').fill('zzzz');
     await page.getByText('Nothing was found.').waitFor();
     expect(faults).toEqual([]);
