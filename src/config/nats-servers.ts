@@ -1,4 +1,4 @@
-import { list } from './setting.js';
+import { list } from './setting-formats.js';
 
 /** The servers of a NATS cluster, and how to sign in there. */
 export interface NatsServers {

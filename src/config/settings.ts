@@ -16,7 +16,7 @@ import {
   sendable,
   trustProxy,
   whole,
-} from './setting.js';
+} from './setting-formats.js';
 
 /** What the documentation says of a setting. */
 export interface SettingDoc {

@@ -1,5 +1,5 @@
 import type { EventBody } from '../../events/webhooks/body.js';
-import type { WebhookFamily } from '../../events/webhooks/webhook-source.js';
+import type { WebhookFamily } from '../../events/webhooks/webhook-family.js';
 import { looseInstant } from '../../lib/iso-instant.js';
 import { member, textOrNull } from '../../lib/json.js';
 import type { ShipmentEvent, Stage } from '../../models/shipment.js';

@@ -5,7 +5,7 @@ import type { Secrets } from '../secrets/secrets.js';
 import { readEvent } from '../webhooks/body.js';
 import type { Delivery } from '../webhooks/delivery.js';
 import { headerValues, type Refusal, type WebhookRequest } from '../webhooks/request.js';
-import type { WebhookFamily } from '../webhooks/webhook-source.js';
+import type { WebhookFamily } from '../webhooks/webhook-family.js';
 import { explainRefusal, signedAt } from './explain-refusal.js';
 import type { RecentDeliveries } from './recent-deliveries.js';
 

@@ -1,7 +1,7 @@
 import type { SecretsHistory } from '../secrets/secrets.js';
 import { headerValues, type Refusal, type WebhookRequest } from '../webhooks/request.js';
 import { findSignatureFault, mayMatch, parseSignature, type SignatureScheme } from '../webhooks/signature.js';
-import type { WebhookFamily } from '../webhooks/webhook-source.js';
+import type { WebhookFamily } from '../webhooks/webhook-family.js';
 
 /** A delivery that was refused. */
 export interface Refused {

@@ -3,7 +3,7 @@ import type { Sealer } from '../../lib/sealer.js';
 import type { Database } from '../../store/database.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import { createCoalescedRead } from '../../lib/async/coalesced-read.js';
-import type { WebhookFamily } from '../webhooks/webhook-source.js';
+import type { WebhookFamily } from '../webhooks/webhook-family.js';
 import { createHeldSecrets, type HeldSecrets, endpointKey } from './secret-cache.js';
 import { createRotate, type Rotate, rotationEnded, signalOf } from './rotation.js';
 import { configuredAs } from './secret-versions.js';

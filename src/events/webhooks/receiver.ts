@@ -11,7 +11,7 @@ import { TooManyWaiting } from '../../lib/async/coalesced-read.js';
 import type { DeliveryRecorder } from '../deliveries/delivery-recorder.js';
 import { signedAt } from '../deliveries/explain-refusal.js';
 import type { Delivery } from './delivery.js';
-import type { WebhookFamily } from './webhook-source.js';
+import type { WebhookFamily } from './webhook-family.js';
 import type { Log } from '../log/log.js';
 import {
   checkEncoding,

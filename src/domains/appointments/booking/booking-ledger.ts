@@ -17,7 +17,7 @@ import {
   NotSent,
 } from '../service/client.js';
 import type { Appointment } from '../../../models/appointment.js';
-import { createOnce, type Keyed } from './idempotency.js';
+import { createRequestsUnderWay, type Keyed } from './requests-under-way.js';
 import { createSettling, type Settling } from './outcome-writer.js';
 
 /** Who books what. An idempotency key belongs to its user. */
@@ -69,7 +69,7 @@ class BookingLedger implements Ledger {
   readonly #timeoutMs: number;
   readonly #bookings: BookingStore;
   readonly #settling: Settling;
-  readonly #once = createOnce<BookingResult>();
+  readonly #requests = createRequestsUnderWay<BookingResult>();
   readonly #underWay = new Set<Promise<unknown>>();
 
   constructor(options: LedgerOptions) {
@@ -211,7 +211,7 @@ class BookingLedger implements Ledger {
       const keyed = { userId, key, inputDigest };
       const start = (hold: () => void) => this.#bookOnce(request, keyed, id, hold);
       return (
-        this.#once.join(keyed, { start, settled: () => this.#settling.pending(id) }) ?? { conflict: true }
+        this.#requests.join(keyed, { start, settled: () => this.#settling.pending(id) }) ?? { conflict: true }
       );
     }
     const booking = this.#toPending(request, inputDigest, id);

@@ -15,7 +15,7 @@ export interface Run<R> {
 }
 
 /** Carries out the requests that come to this process, each of them once while it is under way. */
-export interface Once<R> {
+export interface RequestsUnderWay<R> {
   /**
    * Requests with the same key and input at the same moment are one: later ones share the first one's result, and so do
    * those that arrive before its row is settled. Returns undefined if a request with another input has taken the key;
@@ -25,7 +25,7 @@ export interface Once<R> {
 }
 
 /** For the requests of one process. */
-export function createOnce<R>(): Once<R> {
+export function createRequestsUnderWay<R>(): RequestsUnderWay<R> {
   /** The results of the requests under way, by user, key and input. */
   const results = new Map<string, Promise<R>>();
   /** Which of those inputs has taken its key, by user and key, until its row is settled. */

@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest';
-import { createOnce, type Keyed } from '../../../../src/domains/appointments/booking/idempotency.js';
+import {
+  createRequestsUnderWay,
+  type Keyed,
+} from '../../../../src/domains/appointments/booking/requests-under-way.js';
 
 const request: Keyed = { userId: 'ada', key: 'k1', inputDigest: 'morning' };
 const other: Keyed = { ...request, inputDigest: 'evening' };
@@ -15,13 +18,13 @@ function createDeferred<T = void>() {
 }
 
 /** Requests that are told when to take their key, to end, and to have their row settled. */
-function openOnce() {
-  const once = createOnce<string>();
+function openRequests() {
+  const requests = createRequestsUnderWay<string>();
   const started: Keyed[] = [];
   const join = (keyed: Keyed, row?: Promise<void>) => {
     const end = createDeferred<string>();
     let hold!: () => void;
-    const result = once.join(keyed, {
+    const result = requests.join(keyed, {
       start(take) {
         started.push(keyed);
         hold = take;
@@ -35,7 +38,7 @@ function openOnce() {
 }
 
 test('the same request under way is carried out once, and shares its result', async () => {
-  const { join, started } = openOnce();
+  const { join, started } = openRequests();
   const first = join(request);
   const second = join(request);
   first.end.resolve('booked');
@@ -44,7 +47,7 @@ test('the same request under way is carried out once, and shares its result', as
 });
 
 test('another input is carried out too until the first one has taken the key, and then none is', () => {
-  const { join, started } = openOnce();
+  const { join, started } = openRequests();
   const first = join(request);
   expect(join(other).result).toBeDefined();
   first.hold();
@@ -54,7 +57,7 @@ test('another input is carried out too until the first one has taken the key, an
 });
 
 test('whoever ends without the key leaves it to its holder', async () => {
-  const { join } = openOnce();
+  const { join } = openRequests();
   const first = join(request);
   const second = join(other);
   first.hold();
@@ -68,13 +71,13 @@ test.each([
   ['another key', { ...other, key: 'k2' }],
   ['parts that only look alike in a row', { ...other, userId: 'ad', key: 'ak1' }],
 ])('%s is not held up', (_, keyed) => {
-  const { join } = openOnce();
+  const { join } = openRequests();
   join(request).hold();
   expect(join(keyed).result).toBeDefined();
 });
 
 test('what arrives before the row is settled still shares the result', async () => {
-  const { join, started } = openOnce();
+  const { join, started } = openRequests();
   const row = createDeferred();
   const first = join(request, row.promise);
   first.hold();
@@ -89,7 +92,7 @@ test('what arrives before the row is settled still shares the result', async () 
 });
 
 test('a failure is shared, and leaves the key free', async () => {
-  const { join, started } = openOnce();
+  const { join, started } = openRequests();
   const first = join(request);
   const second = join(request);
   first.hold();
