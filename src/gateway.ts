@@ -20,8 +20,7 @@ import { createNotesAccess } from './domains/notes/notes.js';
 import { createNotesClient } from './domains/notes/service/client.js';
 import { createPaymentsClient } from './domains/payments/client.js';
 import { createPayments } from './domains/payments/state.js';
-import { createPaymentFamily } from './domains/payments/webhook.js';
-import { procedure as recording } from './api/recording.js';
+import { createWebhookFamilies, recordDeliveries } from './api/webhook-families.js';
 import { createCursors } from './graphql/relay/relay.js';
 import { createSchema } from './api/schema.js';
 import { clientSdl } from './api/schema-text.js';
@@ -36,7 +35,6 @@ import { Grants, type GrantTable } from './domains/sessions/grants.js';
 import { createSessions } from './domains/sessions/sessions.js';
 import { toUser } from './domains/sessions/user.js';
 import { createShipments } from './domains/shipments/state.js';
-import { createShipmentFamily } from './domains/shipments/webhook.js';
 import { createEndpoints } from './domains/webhooks/endpoints.js';
 import { openDatabase } from './store/database.js';
 import { keyBeside } from './store/key-file.js';
@@ -130,20 +128,12 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
       createSessions({ database, notes: notesClient, sealer, clock, grants, telemetry }),
     );
     const unit = config.paymentsCreatedUnit;
-    const families = [
-      createShipmentFamily({ skewSeconds: config.webhookSkewSeconds }),
-      createPaymentFamily({
-        types: config.paymentEventTypes,
-        createdUnit: unit,
-        toleranceSeconds: config.paymentToleranceSeconds,
-        skewSeconds: config.webhookSkewSeconds,
-      }),
-    ];
+    const families = createWebhookFamilies(config);
     const configured = upstreams.webhooks;
     const webhookSecrets = begun(
       await createSecrets({ database, sealer, clock, telemetry, families, configured }),
     );
-    const commit = await database.procedure(recording, { unit });
+    const commit = await database.procedure(recordDeliveries, { unit });
     const { retentionDays } = config;
     const log = begun(createLog({ database, commit, clock, telemetry, retentionDays }));
     const relay = relayOf(config, { log, database, sealer, telemetry });

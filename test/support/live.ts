@@ -8,7 +8,7 @@ import { systemClock } from '../../src/lib/clock.js';
 import { createFeed, type Feed } from '../../src/events/feed/feed.js';
 import { createLog } from '../../src/events/log/log.js';
 import type { Grant, Resolvers } from '../../src/generated/resolvers.js';
-import { procedure as recording } from '../../src/api/recording.js';
+import { recordDeliveries } from '../../src/api/webhook-families.js';
 import { createCursors } from '../../src/graphql/relay/relay.js';
 import { createSealer } from '../../src/lib/sealer.js';
 import { createFanout } from '../../src/server/live/fanout.js';
@@ -22,7 +22,7 @@ export async function openLogAndFeed(url: string) {
   const telemetry = createTelemetry('silent');
   const database = await openDatabase(url, telemetry);
   const cursors = createCursors(createSealer([randomBytes(32)]));
-  const commit = await database.procedure(recording, { unit: 'auto' });
+  const commit = await database.procedure(recordDeliveries, { unit: 'auto' });
   // Retention starts at once, and would delete what the tests date to years ago.
   const retentionDays = 36_500;
   const log = createLog({ database, commit, clock: systemClock, telemetry, retentionDays });

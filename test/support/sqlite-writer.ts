@@ -1,4 +1,4 @@
-import { procedure as recordDeliveries } from '../../src/api/recording.js';
+import { recordDeliveries } from '../../src/api/webhook-families.js';
 import { serveWriter } from '../../src/store/sqlite/sqlite-worker.js';
 import { procedure as recordTestDeliveries } from '../events/test-fold.js';
 import { procedure as fail } from '../store/failing-procedure.js';

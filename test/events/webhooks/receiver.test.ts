@@ -16,7 +16,7 @@ import { createReceiver, type Receiver } from '../../../src/events/webhooks/rece
 import { createSecrets, type Secrets } from '../../../src/events/secrets/secrets.js';
 import { createPaymentFamily } from '../../../src/domains/payments/webhook.js';
 import { createSealer } from '../../../src/lib/sealer.js';
-import { procedure as recording } from '../../../src/api/recording.js';
+import { recordDeliveries } from '../../../src/api/webhook-families.js';
 import { createShipmentFamily } from '../../../src/domains/shipments/webhook.js';
 import type { Database } from '../../../src/store/database.js';
 import { openDatabase } from '../../support/database.js';
@@ -70,7 +70,7 @@ beforeAll(async () => {
       payments: new Map([['pe_1', 'whsec_payment']]),
     },
   });
-  const commit = await database.procedure(recording, { unit: 'auto' });
+  const commit = await database.procedure(recordDeliveries, { unit: 'auto' });
   log = createLog({ database, commit, clock, telemetry, retentionDays: 90 });
   server = createServer((request, response) => {
     const [, , family = '', endpointId = ''] = request.url!.split('/');
