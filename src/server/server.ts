@@ -14,7 +14,8 @@ import type { Database } from '../store/database.js';
 import { textFormat } from '../lib/telemetry/metrics.js';
 import type { Telemetry } from '../lib/telemetry/telemetry.js';
 import { userCaller, type MemoryLedger } from '../lib/memory-ledger.js';
-import { cookieNameOf, createCallers, ownOrigins } from './operation/authenticate.js';
+import { createAllowedOrigins, ownOrigins } from './operation/allowed-origins.js';
+import { cookieNameOf, createCallers } from './operation/authenticate.js';
 import {
   boundHeaders,
   boundUnreadBody,
@@ -120,10 +121,11 @@ const preflightSeconds = 600;
 /** Listens, with every route; rejects if it cannot listen at this address. */
 export async function startServer(options: ServerOptions): Promise<Server> {
   const { host, port, publicUrl, schema, sessions, receiver, database, telemetry, ledger } = options;
-  let origins: ReadonlySet<string> = new Set();
+  let allowed: ReadonlySet<string> = new Set();
   let actualPort = port;
   const address = () => publicUrl ?? `http://${reachable(host)}:${actualPort}`;
-  const callers = createCallers(sessions, () => origins, telemetry, cookieNameOf(publicUrl));
+  const origins = createAllowedOrigins(() => allowed, telemetry);
+  const callers = createCallers(sessions, origins, cookieNameOf(publicUrl));
   const rules = createRules(options);
   const fail = (error: Fault, request: FastifyRequest, reply: FastifyReply) => {
     const status = error.statusCode ?? 500;
@@ -220,26 +222,18 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   );
   // Fastify supports a few by default; for any other there would be no route to refuse it.
   for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method);
-  const graphql = await createGraphqlHttp({
-    ...options,
-    rules,
-    callers,
-    compiledQueries,
-    admission,
-    connections,
-    networkCaller,
-    meter,
-  });
+  const shared = { rules, origins, callers, meter, admission, networkCaller };
+  const graphql = await createGraphqlHttp({ ...options, ...shared, compiledQueries, connections });
   const fanout = createFanout({ schema, rules, feed: options.feed, metrics: telemetry.metrics });
-  const live = { ...options, drain, rules, callers, fanout, meter, admission, networkCaller };
+  const live = { ...options, ...shared, drain, fanout };
   const streams = createStreams(live);
   telemetry.metrics.gauge('trivium_streams', 'Open streams over HTTP.', () => streams.size);
 
   await app.register(cookie);
-  await setHeaders(app, { compiledQueries, publicUrl, callers });
+  await setHeaders(app, { compiledQueries, publicUrl, origins });
   await app.register(async (routes) => {
     await routes.register(cors, {
-      origin: (origin, answer) => answer(null, origin !== undefined && callers.admits(origin)),
+      origin: (origin, answer) => answer(null, origin !== undefined && origins.admits(origin)),
       methods: ['GET', 'POST'],
       maxAge: preflightSeconds,
       strictPreflight: false,
@@ -263,7 +257,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   // Fastify goes on listening, at the second address of `localhost`, when the first one already takes requests.
   app.server.once('listening', () => {
     ({ port: actualPort } = app.server.address() as AddressInfo);
-    origins = new Set([...ownOrigins(host, actualPort, publicUrl), ...options.allowedOrigins]);
+    allowed = new Set([...ownOrigins(host, actualPort, publicUrl), ...options.allowedOrigins]);
   });
   await app.listen({ host, port });
   const metricsServer = await startMetricsServer(options).catch(async (error: unknown) => {

@@ -12,6 +12,7 @@ import { rateLimitHeaders } from '../../lib/rate-limit.js';
 import { NotSignedIn } from '../../graphql/errors.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import { answerTypeFor, legacyType } from '../operation/content-negotiation.js';
+import type { AllowedOrigins } from '../operation/allowed-origins.js';
 import { cookieNameOf, type Callers } from '../operation/authenticate.js';
 import type { CompiledQueries } from './compiled-queries.js';
 import { readDocument } from './document-of-request.js';
@@ -65,6 +66,7 @@ interface GraphqlHttpOptions {
   readonly schema: GraphQLSchema;
   readonly rules: Rules;
   readonly documents: TrustedDocuments;
+  readonly origins: AllowedOrigins;
   readonly callers: Callers;
   readonly makeContext: MakeContext;
   readonly compiledQueries: CompiledQueries | undefined;
@@ -79,7 +81,8 @@ interface GraphqlHttpOptions {
 
 /** Starts Apollo Server behind our own rules, contexts and cookies. */
 export async function createGraphqlHttp(options: GraphqlHttpOptions): Promise<GraphqlHttp> {
-  const { schema, rules, callers, makeContext, compiledQueries, admission, meter, telemetry } = options;
+  const { schema, rules, origins, callers, makeContext, compiledQueries, admission, meter, telemetry } =
+    options;
   const addressOf = createClientAddress(options);
   const cookieName = cookieNameOf(options.publicUrl);
   const secure = options.publicUrl?.startsWith('https:') ?? false;
@@ -112,7 +115,7 @@ export async function createGraphqlHttp(options: GraphqlHttpOptions): Promise<Gr
       ip: addressOf(request),
       requestId: request.id,
       headers: request.headers,
-      ...(callers.admits(request.headers.origin) && { cookie: cookieOf(request, reply) }),
+      ...(origins.admits(request.headers.origin) && { cookie: cookieOf(request, reply) }),
     });
   }
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import helmet from '@fastify/helmet';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { schemaHash } from '../../generated/schema-hash.js';
-import { foreignOrigin, type Callers } from '../operation/authenticate.js';
+import { foreignOrigin, type AllowedOrigins } from '../operation/allowed-origins.js';
 import type { CompiledQueries } from './compiled-queries.js';
 
 /** Of every answer that has no `cache-control` of its own. */
@@ -42,11 +42,11 @@ export async function setHeaders(
   {
     compiledQueries,
     publicUrl,
-    callers,
+    origins,
   }: {
     readonly compiledQueries: CompiledQueries | undefined;
     readonly publicUrl: string | undefined;
-    readonly callers: Pick<Callers, 'admits'>;
+    readonly origins: Pick<AllowedOrigins, 'admits'>;
   },
 ): Promise<void> {
   await app.register(helmet, {
@@ -57,7 +57,7 @@ export async function setHeaders(
   app.addHook('onSend', async (request, reply) => {
     reply.headers({ 'x-request-id': request.id, ...(!reply.hasHeader('cache-control') && noStore) });
     // The page itself cannot read the answer, but who looks for the reason can.
-    if (!callers.admits(request.headers.origin)) reply.header('x-origin-refused', foreignOrigin);
+    if (!origins.admits(request.headers.origin)) reply.header('x-origin-refused', foreignOrigin);
     if (publicUrl?.startsWith('https:')) reply.headers(hsts);
     if (isData(reply)) reply.headers(dataHeaders);
     else setPageHeaders(reply);

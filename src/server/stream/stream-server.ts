@@ -21,7 +21,8 @@ import type { Drain } from '../http/graceful-shutdown.js';
 import { prepareLive } from '../live/live-operation.js';
 import type { Fanout } from '../live/fanout.js';
 import { overloaded, type Admission, type Work } from '../operation/admission.js';
-import { foreignOrigin, type Callers } from '../operation/authenticate.js';
+import { foreignOrigin, type AllowedOrigins } from '../operation/allowed-origins.js';
+import type { Callers } from '../operation/authenticate.js';
 import { withDeadline } from '../operation/operation-deadline.js';
 import { costHeader, costReport } from '../operation/cost/cost-report.js';
 import { lookUpFailed, type Meter } from '../operation/operation-metrics.js';
@@ -49,6 +50,7 @@ export interface StreamOptions {
   readonly rules: Rules;
   readonly documents: TrustedDocuments;
   readonly sessions: Sessions;
+  readonly origins: AllowedOrigins;
   readonly callers: Callers;
   readonly makeContext: MakeContext;
   readonly fanout: Fanout;
@@ -70,7 +72,7 @@ const maxPerUser = 1_000;
 
 /** Streams over the same fan-out as websockets. */
 export function createStreams(options: StreamOptions): GraphqlStreams {
-  const { feed, drain, callers, admission, networkCaller, streamBeatMs = defaultBeatMs } = options;
+  const { feed, drain, origins, admission, networkCaller, streamBeatMs = defaultBeatMs } = options;
   const open = new Set<Stream>();
   const users = new Map<string, number>();
   const shared = new Map(
@@ -104,7 +106,7 @@ export function createStreams(options: StreamOptions): GraphqlStreams {
     async handle(request, reply, format) {
       const answer = new Answer(request, reply, format);
       if (request.headers['last-event-id'] === completeId) return answer.nothingMore();
-      if (!callers.admits(request.headers.origin))
+      if (!origins.admits(request.headers.origin))
         return answer.refuse(403, [toError(foreignOrigin, 'FORBIDDEN')]);
       if (drain.begun) return answer.again();
       const session = await findSession(options, request).catch(() => 'unknown' as const);

@@ -9,7 +9,7 @@ import type { Drain } from '../http/graceful-shutdown.js';
 import type { HostFault } from '../http/host-check.js';
 import { dataHeaders, noStore } from '../http/response-headers.js';
 import { retryAfterSeconds } from '../operation/admission.js';
-import { foreignOrigin } from '../operation/authenticate.js';
+import { foreignOrigin, type AllowedOrigins } from '../operation/allowed-origins.js';
 import { createProtocol, type ProtocolOptions } from './graphql-transport-ws.js';
 
 /** GraphQL over `graphql-transport-ws`: subscriptions and queries. */
@@ -38,6 +38,8 @@ export const maxMessageBytes = 1024 * 1024;
 
 interface GraphqlSocketsOptions extends ProtocolOptions {
   readonly server: Server;
+  /** The pages that may open a websocket. */
+  readonly origins: Pick<AllowedOrigins, 'admits'>;
   /** Why an upgrade is refused for its `Host`. */
   readonly hostFault: (request: IncomingMessage) => HostFault | undefined;
   /** Once it has begun, upgrades are refused. */
@@ -46,7 +48,7 @@ interface GraphqlSocketsOptions extends ProtocolOptions {
   readonly networkCaller: (request: IncomingMessage) => string;
 }
 
-/** Handles the websocket upgrades of `server`, which are all at `/graphql` (`door.ts`). */
+/** Handles the websocket upgrades of `server`, which are all at `/graphql`. */
 export function createGraphqlSockets(options: GraphqlSocketsOptions): GraphqlSockets {
   return new GraphqlWebsockets(options);
 }
@@ -127,7 +129,7 @@ class GraphqlWebsockets implements GraphqlSockets {
     if (this.#options.drain.begun) return refuse(socket, 503, stopping, 'RATE_LIMITED');
     const fault = this.#options.hostFault(request);
     if (fault) return refuse(socket, fault.status, fault.message, 'BAD_REQUEST');
-    if (!this.#options.callers.admits(request.headers.origin))
+    if (!this.#options.origins.admits(request.headers.origin))
       return refuse(socket, 403, foreignOrigin, 'FORBIDDEN');
     this.#sockets.handleUpgrade(request, socket, head, (opened) => {
       socket.off('error', destroy); // ws has its own listener from here on

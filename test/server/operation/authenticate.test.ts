@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { createCallers, ownOrigins } from '../../../src/server/operation/authenticate.js';
+import { createCallers } from '../../../src/server/operation/authenticate.js';
 import { demo, startTestbed, type Testbed } from '../../support/testbed.js';
 import { openSocket } from '../sockets.js';
 
@@ -46,30 +46,8 @@ describe('a bearer token', () => {
 
   test('is parsed in linear time, however many spaces there are', () => {
     const find = vi.fn<(sought: string) => undefined>();
-    const callers = createCallers({ find }, () => new Set(), testbed.telemetry, 'trivium_session');
+    const callers = createCallers({ find }, { allows: () => false }, 'trivium_session');
     void callers.find({}, `bearer${' '.repeat(400_000)}\nx y`);
     expect(find.mock.calls).toEqual([['x y']]);
-  });
-});
-
-describe("the gateway's own origins", () => {
-  const loopback = (port: string) => [
-    `http://localhost${port}`,
-    `http://127.0.0.1${port}`,
-    `http://[::1]${port}`,
-  ];
-
-  test.each([
-    ['127.0.0.1', 4000, ['http://127.0.0.1:4000', ...loopback(':4000')]],
-    ['127.0.0.1', 80, ['http://127.0.0.1', ...loopback('')]],
-    ['::', 80, ['http://[::]', ...loopback('')]],
-    ['Gateway', 443, ['http://gateway:443', ...loopback(':443')]],
-    ['fe80::1%eth0', 4000, loopback(':4000')],
-  ])('at %s, port %i, are as a browser writes them', (host, port, origins) => {
-    expect(ownOrigins(host, port, undefined)).toEqual(origins);
-  });
-
-  test('are only that of the public URL if there is one', () => {
-    expect(ownOrigins('127.0.0.1', 80, 'https://api.example')).toEqual(['https://api.example']);
   });
 });
