@@ -17,7 +17,10 @@ import { sessionsResolvers } from '../domains/sessions/resolvers.js';
 import { shipmentsResolvers } from '../domains/shipments/resolvers.js';
 import { webhooksResolvers } from '../domains/webhooks/resolvers.js';
 
-/** As many as a page may have: `server/operation/cost/cost-estimate.ts` bounds both alike when it estimates an operation's cost. */
+/**
+ * As many as a page may have: `server/operation/cost/cost-estimate.ts` bounds both alike when it estimates the cost of an
+ * operation.
+ */
 const maxNodes = maxPageSize;
 
 function toDateTime(value: unknown, node: ValueNode | null = null): string {
