@@ -5,6 +5,7 @@ import { toGoalLines } from './goals.js';
 import { runIngest } from './ingest.js';
 import { queries } from './operations.js';
 import { readOptions, type Options } from './options.js';
+import { partitionNames, runPartitions } from './partitions.js';
 import { pinLoad } from './process.js';
 import { runQueries } from './queries.js';
 import { runScale, scaleNames } from './scale.js';
@@ -23,6 +24,7 @@ const suites: Readonly<Record<string, Suite>> = {
   fanout: { names: fanoutNames, run: runFanout },
   ingest: { names: [], run: runIngest },
   scale: { names: scaleNames, run: runScale },
+  partitions: { names: partitionNames, run: runPartitions },
 };
 
 /** Runs the chosen suites and prints the results; being slow is not a failure. */

@@ -20,7 +20,7 @@ interface Series {
   readonly ways: readonly { readonly size: number; run(): Promise<number> }[];
 }
 
-type Measure = (series: Series) => Promise<void>;
+export type Measure = (series: Series) => Promise<void>;
 
 const connections = 16;
 
@@ -34,11 +34,7 @@ export function runScale({ short, only }: SuiteOptions): Promise<readonly Row[]>
   const ms = short ? 300 : 1500;
   return withEnvironment(async (environment) => {
     const rows: Row[] = [];
-    const measure: Measure = async ({ name, ways }) => {
-      say(`scale: ${name} …`);
-      const turns = ways.map(({ size, run }) => ({ who: String(size), run, score: (rate: number) => rate }));
-      rows.push(...toRows(name, await interleave(turns, rounds)));
-    };
+    const measure = measureInto(rows, 'scale', rounds);
     const parts: Readonly<Record<ScaleName, () => Promise<void>>> = {
       log: () => growLog(environment, measure, short ? [1e3, 1e4] : [1e3, 1e4, 1e5, 1e6], ms),
       subscribers: () => growAudience(environment, measure, short ? [100, 1000] : [100, 1000, 10_000], ms),
@@ -50,9 +46,20 @@ export function runScale({ short, only }: SuiteOptions): Promise<readonly Row[]>
   });
 }
 
+/** Measures all sizes of a series in turn, and adds its rows. */
+export function measureInto(rows: Row[], suite: string, rounds: number): Measure {
+  return async ({ name, ways }) => {
+    say(`${suite}: ${name} …`);
+    const turns = ways.map(({ size, run }) => ({ who: String(size), run, score: (rate: number) => rate }));
+    rows.push(...toRows(suite, name, await interleave(turns, rounds)));
+  };
+}
+
 /** A gateway whose log has `size` events, and a cursor from before the first of them. */
-interface Grown {
+export interface Grown {
   readonly size: number;
+  /** As `GatewayStart.database`. */
+  readonly database: string;
   readonly server: Server;
   readonly session: Session;
   readonly sender: Sender;
@@ -63,19 +70,23 @@ async function grow(environment: Environment, size: number): Promise<Grown> {
   say(`scale: a log of ${size} events …`);
   const database = `log-${size}.db`;
   const first = await environment.startGateway({ database });
-  const liveCursor = JSON.stringify({ query: '{ liveCursor }' });
-  const { liveCursor: cursor } = (await ask(first.url, liveCursor, await signIn(first.url))) as {
-    liveCursor: string;
-  };
+  const cursor = await liveCursor(first.url);
   const sender = createSender();
   await append(first.url, sender, size);
   await first.stop();
   const server = await environment.startGateway({ database });
-  return { size, server, session: await signIn(server.url), sender, cursor };
+  return { size, database, server, session: await signIn(server.url), sender, cursor };
+}
+
+/** Where the log of a gateway ends. */
+export async function liveCursor(url: string): Promise<string> {
+  const query = JSON.stringify({ query: '{ liveCursor }' });
+  const { liveCursor: cursor } = (await ask(url, query, await signIn(url))) as { liveCursor: string };
+  return cursor;
 }
 
 /** Sends so many new events, 64 at a time, and returns how many were accepted a second. */
-async function append(url: string, sender: Sender, count: number): Promise<number> {
+export async function append(url: string, sender: Sender, count: number): Promise<number> {
   const senders = await openSenders(url, 64);
   const until = sender.distinct() + count;
   const began = performance.now();
@@ -95,6 +106,16 @@ async function growLog(
 ): Promise<void> {
   const logs: Grown[] = [];
   for (const size of sizes) logs.push(await grow(environment, size));
+  await measureLogs(environment, measure, logs, ms);
+}
+
+/** Appends, resumes, reads and starts, with logs of several sizes. */
+export async function measureLogs(
+  environment: Environment,
+  measure: Measure,
+  logs: readonly Grown[],
+  ms: number,
+): Promise<void> {
   const series = (name: string, run: (grown: Grown) => Promise<number>): Series => ({
     name,
     ways: logs.map((grown) => ({ size: grown.size, run: () => run(grown) })),
@@ -126,7 +147,7 @@ async function growLog(
 async function restart({ startGateway }: Environment, grown: Grown): Promise<number> {
   await grown.server.stop();
   const began = performance.now();
-  const server = await startGateway({ database: `log-${grown.size}.db` });
+  const server = await startGateway({ database: grown.database });
   await ask(server.url, JSON.stringify({ query: '{ __typename }' }), grown.session);
   const took = performance.now() - began;
   await server.stop();
@@ -275,10 +296,10 @@ async function addReplicas({ startGateway }: Environment, measure: Measure, ms: 
 }
 
 /** A row for each size, and one for the series, with the power of the size by which cost grows; 0 is flat. */
-function toRows(name: string, outcomes: readonly Outcome<number>[]): Row[] {
+function toRows(suite: string, name: string, outcomes: readonly Outcome<number>[]): Row[] {
   const sizes = outcomes.map(({ who }) => Number(who));
   const rows = outcomes.map(({ who: size, ratio, low, high, score }) => ({
-    suite: 'scale',
+    suite,
     name: `${name}: ${size}`,
     who: ours,
     ratio,
@@ -288,5 +309,5 @@ function toRows(name: string, outcomes: readonly Outcome<number>[]): Row[] {
   }));
   const { ratio } = outcomes.at(-1)!;
   const slope = -Math.log(ratio) / Math.log(sizes.at(-1)! / sizes[0]!);
-  return [...rows, { suite: 'scale', name, who: ours, ratio, slope }];
+  return [...rows, { suite, name, who: ours, ratio, slope }];
 }

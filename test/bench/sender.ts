@@ -16,16 +16,16 @@ const recent = 1000;
 /** How many events each shipment or payment has. */
 export const eventsEach = 5;
 
-/** Every sender starts with the same events, which happen a millisecond apart. */
-export function createSender(): Sender {
+/** Every sender starts with the same events, which happen a millisecond apart; or, where `stored` are, after those. */
+export function createSender(stored = 0): Sender {
   const began = Date.now();
   let stocked: (readonly [number: number, delivery: Buffer])[] = [];
   let taken = 0;
-  let made = 0;
-  let sent = 0;
+  let made = stored;
+  let sent = stored;
 
   function make(url: string): readonly [number, Buffer] {
-    const again = made > recent && Math.random() < duplicates;
+    const again = made > stored + recent && Math.random() < duplicates;
     const number = again ? made - Math.floor(Math.random() * recent) : (made += 1);
     return [number, deliver(url, number, began + number)];
   }

@@ -7,6 +7,8 @@ export interface Report {
   readonly engine: string;
   readonly seed: string;
   readonly tally: Tally;
+  /** Into how many partitions the log was divided meanwhile. */
+  readonly partitions: number;
   readonly traffic: Traffic;
   readonly seconds: number;
   /** Why the gateway ended operations that a client then had to start again, with counts. */

@@ -5,6 +5,7 @@ import { readContents } from './contents.js';
 import { findingsOf, type Finding } from './faults.js';
 import { startCluster, type Cluster, type ClusterOptions } from './cluster.js';
 import { runMonkey } from './monkey.js';
+import { startDivider, type Divider } from './divider.js';
 import { createRandom } from './random.js';
 import { endingsOf, trafficOf, type Report } from './report.js';
 import { isKnownNow } from './sender.js';
@@ -31,15 +32,18 @@ export async function runChaos(run: RunOptions): Promise<Report> {
   const random = createRandom(seed);
   const cluster = await startCluster(run, random);
   let clients: Clients | undefined;
+  let divider: Divider | undefined;
   try {
     clients = await startClients(cluster, random, run);
     const { replicas, postgres } = cluster;
+    divider = postgres && (await startDivider(cluster.databaseUrl));
     const [tally] = await Promise.all([
       runMonkey({ replicas, kills, postgres, random: random.fork('monkey') }),
       sleep(minMs),
     ]);
     await clients.finish(patienceMs);
     await clients.senders.replay();
+    const partitions = (await divider?.stop()) ?? 0;
     const evidence = await settle(cluster, clients, settleMs);
     const outlived = (await clients.others?.visitors.findings(replicas.map(({ url }) => url))) ?? [];
     await clients.stop();
@@ -48,6 +52,7 @@ export async function runChaos(run: RunOptions): Promise<Report> {
       engine,
       seed,
       tally,
+      partitions,
       traffic: trafficOf(clients),
       seconds: Math.round((performance.now() - began) / 1000),
       interruptions: endingsOf(clients),
@@ -56,6 +61,7 @@ export async function runChaos(run: RunOptions): Promise<Report> {
     };
   } finally {
     await clients?.stop();
+    await divider?.stop();
     await cluster.stop();
   }
 }

@@ -28,9 +28,17 @@ export function summarize(reports: readonly Report[]): string {
 }
 
 /** The named figures of a report: the monkey's acts, the traffic, and the number of findings for each fault. */
-function numbersOf({ tally, traffic, seconds, interruptions, findings }: Report): [string, number][] {
+function numbersOf({
+  tally,
+  partitions,
+  traffic,
+  seconds,
+  interruptions,
+  findings,
+}: Report): [string, number][] {
   return [
     ...Object.entries(acts).map(([act, name]): [string, number] => [name, tally[act as keyof Tally]]),
+    ['partitions of the log', partitions],
     ...Object.entries(traffic),
     ['operations ended', sum([...interruptions.values()])],
     ['seconds', seconds],

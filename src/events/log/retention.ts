@@ -1,6 +1,8 @@
+import { sql } from 'kysely';
 import type { Clock } from '../../lib/clock.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import type { Database } from '../../store/database.js';
+import { EventPartitions } from '../../store/postgres/event-partitions.js';
 import type { EventTable } from '../../store/sql/schema.js';
 import { clockSkew } from '../../store/clock-skew.js';
 import type { Executor } from '../../store/store.js';
@@ -11,6 +13,8 @@ export interface RetentionOptions {
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   readonly retentionDays: number;
+  /** The partitions of the log, on Postgres. */
+  readonly partitions?: EventPartitions | undefined;
 }
 
 /** Deletes old events. Their ids, and the states folded from them, are kept for ever. */
@@ -27,63 +31,93 @@ export interface Retention {
 const dayMs = 86_400_000;
 const hourMs = 3_600_000;
 const stepSize = 500;
+const minuteMs = 60_000;
+const undivided = 'the log could not be divided into partitions; this is tried again in a minute';
 const skewed = 'old events are not deleted: the clocks of this process and of the database differ by minutes';
 
-/** Prunes in the background, now and every hour; a failure is logged, and the next run catches up. */
-export function startRetention({ database, clock, telemetry, retentionDays }: RetentionOptions): Retention {
+/**
+ * Prunes in the background, now and every hour; a failure is logged, and the next run catches up. On Postgres it also
+ * divides the log, every minute, so that what a process that died has begun does not stay so.
+ */
+export function startRetention(options: RetentionOptions): Retention {
+  const { database, clock, telemetry, retentionDays } = options;
+  const { partitions = partitionsOf(database, telemetry) } = options;
+  const stopping = new AbortController();
   let running: Promise<void> = Promise.resolve();
-  let stopped = false;
-
-  /** Yields how far to delete, step by step, up to the last event received before `cutoff`. */
-  async function* stepsToDelete(now: number, cutoff: number): AsyncGenerator<number, void> {
-    const passed: number[] = [];
-    for (let after = 0; !stopped;) {
-      const rows = await readStep(database.kysely, after);
-      const old = rows.findLast(({ received_at }) => received_at < cutoff);
-      const end = old ?? endToPass(rows, now);
-      if (!end) return;
-      after = end.seq;
-      passed.push(after);
-      if (old) yield* passed.splice(0);
-    }
-  }
 
   async function run(): Promise<void> {
     const aheadMs = await clockSkew(database);
     if (aheadMs !== undefined) return telemetry.log.error({ aheadMs }, skewed);
     const now = clock.now();
+    const cutoff = now - retentionDays * dayMs;
     let deleted = 0;
     try {
-      for await (const seq of stepsToDelete(now, now - retentionDays * dayMs)) {
-        if (stopped) break;
-        deleted += await deleteThrough(database.kysely, seq);
+      const isDivided = ((await partitions?.list()) ?? []).length > 0;
+      const remove = isDivided ? hideThrough : deleteThrough;
+      for await (const seq of stepsToDelete(database.kysely, { now, cutoff, signal: stopping.signal })) {
+        deleted += await remove(database.kysely, seq);
       }
+      if (isDivided) await deleteHiddenBodies(database.kysely);
+      await partitions?.drop();
     } finally {
       if (deleted > 0) telemetry.log.info({ deleted }, 'old events were deleted');
     }
   }
 
-  /** One run at a time. A call never joins a run under way, whose cutoff is earlier. */
-  function prune(): Promise<void> {
-    const pruned = running.then(run);
-    running = pruned.catch(() => undefined);
-    return pruned;
+  /** One at a time. */
+  function next(work: () => Promise<void>): Promise<void> {
+    const done = running.then(work);
+    running = done.catch(() => undefined);
+    return done;
   }
+
+  /** Never joins a run under way, whose cutoff is earlier. */
+  const prune = () => next(run);
 
   const pruneInBackground = () => {
     prune().catch((err: unknown) => telemetry.log.error({ err }, 'old events could not be deleted'));
   };
+  const divideInBackground = (divided: EventPartitions) => {
+    next(() => divided.divide(stopping.signal)).catch((err: unknown) => {
+      if (!stopping.signal.aborted) telemetry.log.warn({ err }, undivided);
+    });
+  };
+  if (partitions) divideInBackground(partitions);
   pruneInBackground();
-  const timer = setInterval(pruneInBackground, hourMs).unref();
+  const timers = [
+    setInterval(pruneInBackground, hourMs).unref(),
+    ...(partitions ? [setInterval(divideInBackground, minuteMs, partitions).unref()] : []),
+  ];
 
   return {
     prune,
     async stop() {
-      stopped = true;
-      clearInterval(timer);
+      stopping.abort();
+      for (const timer of timers) clearInterval(timer);
       await running;
     },
   };
+}
+
+/** Yields how far to delete, step by step, up to the last event received before `cutoff`. */
+async function* stepsToDelete(
+  db: Executor,
+  { now, cutoff, signal }: { readonly now: number; readonly cutoff: number; readonly signal: AbortSignal },
+): AsyncGenerator<number, void> {
+  const passed: number[] = [];
+  for (let after = 0; !signal.aborted;) {
+    const rows = await readStep(db, after);
+    const old = rows.findLast(({ received_at }) => received_at < cutoff);
+    const end = old ?? endToPass(rows, now);
+    if (!end) return;
+    after = end.seq;
+    passed.push(after);
+    if (old) yield* passed.splice(0);
+  }
+}
+
+function partitionsOf(database: Database, { log }: Telemetry): EventPartitions | undefined {
+  return database.engine === 'postgres' ? new EventPartitions(database, log) : undefined;
 }
 
 type EventRow = Pick<EventTable, 'seq' | 'received_at'>;
@@ -99,15 +133,33 @@ function endToPass(rows: readonly EventRow[], now: number): EventRow | undefined
   return last && last.received_at > now ? last : undefined;
 }
 
-async function deleteThrough(db: Executor, seq: number): Promise<number> {
-  // First, so that cursors are refused before their events are gone; after a crash in between, the next run deletes
-  // the events.
+/** Hides events, which are dropped with their partition; numbers have no gaps. */
+async function hideThrough(db: Executor, seq: number): Promise<number> {
+  const { pruned } = await db.selectFrom('log_head').select('pruned').executeTakeFirstOrThrow();
+  await moveBound(db, seq);
+  return Math.max(0, seq - pruned);
+}
+
+/** Deletes the altered bodies of events that are hidden: they are few, and found by the ids that are kept for ever. */
+async function deleteHiddenBodies(db: Executor): Promise<void> {
+  await sql`delete from event_renderings using event_ids as ids, log_head
+    where ids.family = event_renderings.family and ids.event_id = event_renderings.event_id
+    and ids.seq <= log_head.pruned`.execute(db);
+}
+
+async function moveBound(db: Executor, seq: number): Promise<void> {
   await db
     .updateTable('log_head')
     .set({ pruned: seq })
     .where('id', '=', 1)
     .where('pruned', '<', seq)
     .execute();
+}
+
+async function deleteThrough(db: Executor, seq: number): Promise<number> {
+  // First, so that cursors are refused before their events are gone; after a crash in between, the next run deletes
+  // the events.
+  await moveBound(db, seq);
   const gone = db.selectFrom('events').select(['family', 'event_id']).where('seq', '<=', seq);
   await db
     .deleteFrom('event_renderings')

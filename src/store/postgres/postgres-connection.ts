@@ -210,7 +210,7 @@ function queryOptions(
 
 /** What passes over a whole table takes longer than other statements may. */
 export function timeoutOf(sql: string): { readonly query_timeout?: number } {
-  return sql.startsWith('create index') ? { query_timeout: indexTimeoutMs } : {};
+  return /^(create index|alter table)\b/.test(sql) ? { query_timeout: indexTimeoutMs } : {};
 }
 
 function isSelect(sql: string): boolean {

@@ -1,0 +1,41 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pino } from 'pino';
+import { EventPartitions } from '../../src/store/postgres/event-partitions.js';
+import { openDatabase } from '../support/database.js';
+
+/** Divides the log of a run, which is small, as gateways divide large ones. */
+export interface Divider {
+  /** Stops, and resolves with how many partitions there are. */
+  stop(): Promise<number>;
+}
+
+const sizes = { least: 20, margin: 200 };
+const pauseMs = 100;
+
+/** Divides a log on Postgres whenever it has some more events, beside the gateways that use it. */
+export async function startDivider(databaseUrl: string): Promise<Divider> {
+  const log = pino({ level: 'silent' });
+  const database = await openDatabase(databaseUrl, { log });
+  const partitions = new EventPartitions(database, log, sizes);
+  const stopping = new AbortController();
+  const working = divide();
+
+  /** The gateways create the tables, and the server may be away at any time. */
+  async function divide(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      await partitions.divide(stopping.signal).catch(() => undefined);
+      await sleep(pauseMs);
+    }
+  }
+
+  async function end(): Promise<number> {
+    stopping.abort();
+    await working;
+    const parts = await partitions.list();
+    await database.stop();
+    return parts.length;
+  }
+
+  let ended: Promise<number> | undefined;
+  return { stop: () => (ended ??= end()) };
+}

@@ -1,0 +1,188 @@
+import { sql } from 'kysely';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { startRetention } from '../../../src/events/log/retention.js';
+import { EventPartitions } from '../../../src/store/postgres/event-partitions.js';
+import { createTestClock, delivery, openTestLog, type TestLog } from '../../events/test-log.js';
+import { noPostgres } from '../../support/engines.js';
+import { createTestDatabase } from '../../support/postgres.js';
+import { silent } from '../open-database.js';
+
+const sizes = { least: 20, margin: 10 };
+const day = (number: number) => new Date(Date.UTC(2026, 0, 1 + number)).toISOString();
+
+describe.skipIf(noPostgres)('the partitions of a log', () => {
+  let testLog: TestLog;
+  let partitions: EventPartitions;
+  let appended: number;
+  let clock: ReturnType<typeof createTestClock>;
+
+  beforeEach(async () => {
+    appended = 0;
+    clock = createTestClock();
+    testLog = await openTestLog(await createTestDatabase());
+    partitions = new EventPartitions(testLog.database, silent, sizes);
+  });
+  afterEach(() => testLog.stop());
+
+  async function append(count: number, receivedAt = day(0)): Promise<void> {
+    const ids = Array.from({ length: count }, () => `event ${(appended += 1)}`);
+    await Promise.all(ids.map((id) => testLog.log.append(delivery(id, { entityId: id }, { receivedAt }))));
+  }
+
+  const read = async () => (await testLog.log.read(0, 100_000)).map(({ seq }) => seq);
+  const numbers = (first: number, last: number) =>
+    Array.from({ length: last - first + 1 }, (_, at) => first + at);
+  const bounds = async () => (await partitions.list()).map(({ from, to }) => [from, to]);
+
+  async function prune(days: number): Promise<void> {
+    clock.moveDays(days);
+    const { database, telemetry } = testLog;
+    const retention = startRetention({ database, clock, telemetry, retentionDays: 90, partitions });
+    await retention.prune();
+    await retention.stop();
+  }
+
+  test('are none while it is small', async () => {
+    await append(19);
+    await partitions.divide();
+    expect(await bounds()).toEqual([]);
+    expect(await read()).toEqual(numbers(1, 19));
+  });
+
+  test('begin with the table, whose rows and indexes stay as they are, and go on from its end', async () => {
+    await append(25);
+    const file = sql<{ file: string }>`select pg_relation_filepath(oid::regclass) as file from pg_class
+      where relname in ('events', 'events_0', 'events_key', 'events_by_family_entity_id_seq') and relkind <> 'v'
+      order by 1`;
+    const before = await file.execute(testLog.database.kysely);
+    await partitions.divide();
+    expect((await file.execute(testLog.database.kysely)).rows).toEqual(before.rows);
+    expect(await bounds()).toEqual([
+      [0, 35],
+      [35, undefined],
+    ]);
+    await append(25);
+    expect(await read()).toEqual(numbers(1, 50));
+    const { rows } = await sql<{ count: number }>`select count(*) as count from events_35`.execute(
+      testLog.database.kysely,
+    );
+    expect(rows).toEqual([{ count: 16 }]);
+  });
+
+  test('are made and closed by two replicas while events come, of which none is refused or lost', async () => {
+    await append(30);
+    const replica = new EventPartitions(testLog.database, silent, sizes);
+    let isOn = true;
+    const load = (async () => {
+      while (isOn) await append(1);
+    })();
+    await expect
+      .poll(async () => {
+        await Promise.all([partitions.divide(), replica.divide()]);
+        return (await bounds()).length;
+      })
+      .toBeGreaterThan(4);
+    isOn = false;
+    await load;
+    expect(await read()).toEqual(numbers(1, appended));
+    const all = await bounds();
+    expect(all.slice(1).map(([from]) => from)).toEqual(all.slice(0, -1).map(([, to]) => to));
+  });
+
+  test('are dropped whole once all in them is old; what is old in others is hidden, with its altered bodies', async () => {
+    await append(30, day(0));
+    await testLog.log.append(delivery('event 5', { entityId: 'event 5', step: 1 }));
+    await partitions.divide(); // up to 40
+    await append(30, day(50));
+    await prune(100);
+    expect(await read()).toEqual(numbers(31, 60));
+    expect((await bounds())[0]).toEqual([0, 40]);
+    expect((await testLog.log.bounds()).pruned).toBe(30);
+    const bodies = testLog.database.kysely.selectFrom('event_renderings').selectAll();
+    expect(await bodies.execute()).toEqual([]);
+
+    await append(30, day(100));
+    await prune(45);
+    expect(await read()).toEqual(numbers(61, 90));
+    expect((await bounds())[0]![0]).toBe(40);
+    await append(1, day(145));
+    expect((await read()).at(-1)).toBe(91);
+    expect(await testLog.log.append(delivery('event 1', { entityId: 'event 1' }))).toBe('duplicate');
+  });
+
+  test('hide what is old up to the last event of it, however many there are', async () => {
+    await append(2_100, day(0));
+    await append(700, day(50));
+    await partitions.divide();
+    await prune(100);
+    expect((await testLog.log.bounds()).pruned).toBe(2_100);
+    expect(await read()).toEqual(numbers(2_101, 2_800));
+  });
+
+  test('are not made while somebody reads the table for long, and no event is refused then', async () => {
+    await append(30);
+    const { kysely } = testLog.database;
+    await kysely.transaction().execute(async (holder) => {
+      await sql`lock table events in access share mode`.execute(holder);
+      await expect(partitions.divide()).rejects.toThrow(/lock timeout/);
+    });
+    await append(30);
+    expect(await read()).toEqual(numbers(1, 60));
+  });
+
+  test('are not made if an event is past their bounds, and no event is refused then', async () => {
+    await append(30);
+    const { kysely } = testLog.database;
+    await sql`insert into events select 999, family, 'strange', endpoint_id, type, api_version, entity_id, received_at,
+      body, event, entity, signed_at from events where seq = 1`.execute(kysely);
+    await expect(partitions.divide()).rejects.toThrow(/violated by some row/);
+    await sql`delete from events where seq = 999`.execute(kysely);
+    await append(30);
+    expect(await read()).toEqual(numbers(1, 60));
+    await partitions.divide();
+    expect(await bounds()).toHaveLength(2);
+  });
+
+  test('are made by another when whoever has begun is gone, and no event is refused then', async () => {
+    await append(30);
+    const { kysely } = testLog.database;
+    await sql`alter table events add constraint events_bounds check (seq < 31) not valid`.execute(kysely);
+    await partitions.divide();
+    await append(30);
+    expect(await read()).toEqual(numbers(1, 60));
+    expect(await bounds()).toEqual([
+      [0, 40],
+      [40, undefined],
+    ]);
+  });
+
+  test('are left to another by a process that stops, which does not wait for them', async () => {
+    await append(30);
+    const { kysely } = testLog.database;
+    const lock = (mode: string) => sql`lock table events in ${sql.raw(mode)} mode`;
+    const waiting = (statement: string) => async () => {
+      const { rows } = await sql`select 1 from pg_stat_activity where datname = current_database()
+        and wait_event_type = 'Lock' and query like ${`${statement}%`}`.execute(kysely);
+      return rows.length;
+    };
+    const reading = await kysely.startTransaction().execute();
+    const vacuuming = await kysely.startTransaction().execute();
+    const stopping = new AbortController();
+    await lock('access share').execute(reading);
+    const divided = partitions.divide(stopping.signal);
+    await expect.poll(waiting('alter table "events" add')).toBe(1);
+    const locked = lock('share update exclusive').execute(vacuuming);
+    await expect.poll(waiting('lock table')).toBe(1);
+    await reading.commit().execute();
+    await locked;
+    await expect.poll(waiting('alter table "events" validate')).toBe(1);
+    stopping.abort();
+    await expect(divided).rejects.toThrow(/lock timeout/);
+    await vacuuming.commit().execute();
+
+    await partitions.divide();
+    await append(30);
+    expect(await read()).toEqual(numbers(1, 60));
+    expect(await bounds()).toHaveLength(2);
+  });
+});
