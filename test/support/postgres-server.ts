@@ -161,8 +161,8 @@ export interface PairedPostgres {
   readonly url: string;
   /** Ends it as a power failure would. */
   kill(): Promise<void>;
-  /** Starts it again, alone: it waits for no standby. */
-  start(): Promise<void>;
+  /** Starts it again: it waits for no standby, unless it is to have its settings again. */
+  start(asItWas?: boolean): Promise<void>;
 }
 
 /** A primary, and a standby that has all that the primary has acknowledged. */
@@ -213,10 +213,10 @@ function pairedServer(programs: string) {
         server.kill('SIGKILL');
         await ended;
       },
-      async start() {
+      async start(asItWas = false) {
         // The other processes of a server that was killed end by themselves, but hold its memory until then.
         for (let tries = 50; ; tries -= 1) {
-          const started = await serveWith([]).catch((error: unknown) => error as Error);
+          const started = await serveWith(asItWas ? settings : []).catch((error: unknown) => error as Error);
           if (!(started instanceof Error)) return void (server = started);
           if (tries === 0) throw started;
           await sleep(100);

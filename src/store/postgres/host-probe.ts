@@ -14,16 +14,24 @@ export interface Finding {
   readonly state: 'writer' | 'standby' | 'silent';
   /** 0 if unknown. */
   readonly timeline: number;
+  /** Whether it waits for a standby with each commit, and has none. */
+  readonly isForsaken: boolean;
   /** When the server was started: the same for two addresses of one server. */
   readonly started: string;
   /** Why it is silent. */
   readonly fault?: string;
 }
 
+interface Answer extends Pick<Finding, 'isForsaken' | 'started'> {
+  readonly isStandby: boolean;
+}
+
 const timeoutMs = 2_000;
 const question = {
   text: `select pg_is_in_recovery() or current_setting('transaction_read_only') = 'on' as "isStandby",
-    pg_postmaster_start_time()::text as started`,
+    pg_postmaster_start_time()::text as started,
+    current_setting('synchronous_standby_names') <> '' and not exists (select from pg_stat_replication)
+      as "isForsaken"`,
   query_timeout: timeoutMs,
 };
 
@@ -41,14 +49,15 @@ export class HostProbe {
     const { host } = this;
     try {
       const client = (this.#client ??= await this.#connect());
-      const { rows } = await client.query<{ isStandby: boolean; started: string }>(question);
-      const { isStandby, started } = rows[0]!;
+      const { rows } = await client.query<Answer>(question);
+      const { isStandby, ...own } = rows[0]!;
       const timeline = await readTimeline(client, isStandby);
-      return { host, state: isStandby ? 'standby' : 'writer', timeline, started };
+      return { host, state: isStandby ? 'standby' : 'writer', timeline, ...own };
     } catch (error) {
       this.stop();
       const { message, code } = error as NodeJS.ErrnoException;
-      return { host, state: 'silent', timeline: 0, started: '', fault: message || String(code) };
+      const fault = message || String(code);
+      return { host, state: 'silent', timeline: 0, isForsaken: false, started: '', fault };
     }
   }
 

@@ -28,6 +28,8 @@ export class PrimaryFinder {
   readonly #fence: TimelineFence;
   readonly #log: Logger;
   #current: Host | undefined;
+  /** Whether there has been one to use. */
+  #isStarted = false;
   #findings: readonly Finding[] = [];
   #timer: NodeJS.Timeout | undefined;
   /** Why there is none to write to, as it was logged. */
@@ -74,12 +76,20 @@ export class PrimaryFinder {
     this.#findings = await Promise.all(this.#probes.map((probe) => probe.ask()));
     for (const { timeline } of this.#findings) this.#fence.see(timeline);
     const writers = this.#findings.filter(
-      ({ state, timeline }) => state === 'writer' && (timeline === 0 || timeline === this.#fence.highest),
+      (finding) => isOnTimeline(finding, this.#fence.highest) && !this.#mayBeOld(finding),
     );
     const [first] = writers;
     if (!first) return this.#miss();
     if (writers.some(({ started }) => started !== first.started)) return this.#refuseAll(writers);
     this.#use((writers.find(({ host }) => host === this.#current) ?? first).host);
+  }
+
+  /**
+   * Whether it may be an old primary, which only this process, as it starts, cannot tell by its timeline. It was given up
+   * by its standby, and a host that might know more is silent. What it takes would not be acknowledged anyway.
+   */
+  #mayBeOld({ isForsaken }: Finding): boolean {
+    return !this.#isStarted && isForsaken && this.#findings.some(({ state }) => state === 'silent');
   }
 
   #use(host: Host): void {
@@ -89,6 +99,7 @@ export class PrimaryFinder {
         'the database is written to at this host',
       );
     this.#current = host;
+    this.#isStarted = true;
     this.#trouble = undefined;
   }
 
@@ -111,13 +122,19 @@ export class PrimaryFinder {
   }
 }
 
+function isOnTimeline({ state, timeline }: Finding, highest: number): boolean {
+  return state === 'writer' && (timeline === 0 || timeline === highest);
+}
+
 function isUnfit(findings: readonly Finding[], host: Host): boolean {
   return findings.some((finding) => finding.host === host && finding.state !== 'silent');
 }
 
-function describe({ host, state, timeline, fault }: Finding, isUsed: boolean): string {
+function describe({ host, state, timeline, isForsaken, fault }: Finding, isUsed: boolean): string {
   const at = timeline === 0 ? '' : ` (timeline ${timeline})`;
   if (state === 'silent') return `${host.name} cannot be reached: ${fault}`;
   if (state === 'standby') return `${host.name} is a standby${at}`;
-  return isUsed ? `${host.name} accepts writes${at}` : `${host.name} accepts writes, but is not used${at}`;
+  if (isUsed) return `${host.name} accepts writes${at}`;
+  const reason = isForsaken ? 'waits for a standby that is away' : 'is not used';
+  return `${host.name} accepts writes, but ${reason}${at}`;
 }

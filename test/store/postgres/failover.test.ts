@@ -192,3 +192,34 @@ test.skipIf(noPostgres).each(skipPgbouncer ? ways.slice(0, 1) : ways)(
     ]);
   },
 );
+
+test.skipIf(noPostgres)(
+  'a gateway that starts while nothing but an old primary answers does not use it if that waits for its standby',
+  { timeout: 60_000 },
+  async () => {
+    const pair = await startPostgresPair();
+    onTestFinished(() => pair.stop());
+    const { primary, standby } = pair;
+    const url = direct(pair).settings['DATABASE_URL']!;
+    await primary.kill();
+    await execute(standby.url, 'select pg_promote()');
+    await standby.kill();
+
+    await primary.start(true);
+    await expect(probeDatabase(url, undefined)).rejects.toThrow(
+      `127.0.0.1:${primary.port} accepts writes, but waits for a standby that is away (timeline 1)`,
+    );
+    await standby.start();
+    expect(await probeDatabase(url, undefined)).toContain(
+      `127.0.0.1:${standby.port} accepts writes (timeline 2)`,
+    );
+
+    // One that waits for no standby cannot be told from the only one that there is.
+    await standby.kill();
+    await primary.kill();
+    await primary.start();
+    expect(await probeDatabase(url, undefined)).toContain(
+      `127.0.0.1:${primary.port} accepts writes (timeline 1)`,
+    );
+  },
+);
