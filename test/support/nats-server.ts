@@ -30,14 +30,17 @@ if (noNats !== undefined) test.skip(`with NATS: ${noNats}`);
 const running = new Set<ChildProcess>();
 process.on('exit', () => running.forEach((child) => child.kill('SIGKILL')));
 
-/** A cluster of so many servers, which takes messages of so many bytes. One, at `address` if that is given, is not a cluster, but alone. */
+/**
+ * A cluster of so many servers, which takes messages of so many bytes, and tells clients no addresses. One, at `address`
+ * if that is given, is not a cluster, but alone.
+ */
 export async function startNats(
   size: number,
   maxPayload = 1024 * 1024,
   address?: string,
 ): Promise<readonly TestNats[]> {
   const routes = await Promise.all(Array.from({ length: size }, () => freePort()));
-  const cluster = `cluster { name: test, listen: "127.0.0.1:PORT", routes: [${routes
+  const cluster = `cluster { name: test, no_advertise: true, listen: "127.0.0.1:PORT", routes: [${routes
     .map((port) => `"nats://127.0.0.1:${port}"`)
     .join()}] }`;
   return Promise.all(
