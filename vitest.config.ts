@@ -1,13 +1,37 @@
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Tests that replace modules, which others must not see. */
 const replacing = ['test/gateway.test.ts', 'test/replicas/multicast.test.ts'];
+
+/** The files that take longest, which begin first: no worker is left alone with one at the end. */
+const longest = [
+  'test/chaos/chaos.test.ts',
+  'test/console/explorer.test.ts',
+  'test/domains/appointments/booking/booking-ledger.test.ts',
+  'test/domains/notes/paging/note-lists.test.ts',
+  'test/relay/upstream.test.ts',
+  'test/server/memory.test.ts',
+  'test/console/console-views.test.ts',
+];
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    // oxlint-disable-next-line unicorn/no-array-sort -- not that of an array
+    const others = (await super.sort(files)).filter(({ moduleId }) => placeOf(moduleId) < 0);
+    const first = files.filter(({ moduleId }) => placeOf(moduleId) >= 0);
+    return [...first.toSorted((a, b) => placeOf(a.moduleId) - placeOf(b.moduleId)), ...others];
+  }
+}
+
+const placeOf = (moduleId: string) => longest.findIndex((file) => moduleId.endsWith(`/${file}`));
 
 export default defineConfig({
   // The one graphql that Node gives to the libraries too: two of them refuse each other's schemas.
   resolve: { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] },
   test: {
     globalSetup: ['test/support/postgres-server.ts', 'test/support/sqlite-writer-setup.ts'],
+    sequence: { sequencer: LongestFirst },
     projects: [
       // The modules are loaded once for all files that a worker runs.
       {
