@@ -1,11 +1,13 @@
 /**
  * `npm run documents -- <folder or file>…`: prints a manifest of trusted documents, made from all operations in
- * `.graphql` files: the SHA-256 of each, with the fragments that it needs, and its text. Exits with 1, and says where,
- * if one does not fit the schema, has no name, or has the name of another.
+ * `.graphql` files: the SHA-256 of each, with the fragments that it needs, and its text; and the same with the
+ * `__typename` that the caches of Apollo Client and urql add to what they send. Exits with 1, and says where, if one does
+ * not fit the schema, has no name, or has the name of another.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { addTypenameToDocument } from '@apollo/client/utilities';
 import { makeExecutableSchema } from '@graphql-tools/schema';
 import { concatAST, Kind, parse, print, separateOperations, Source, validate } from 'graphql';
 
@@ -49,6 +51,8 @@ if (faults.length > 0) fail(faults.map(String).join('\n\n'));
 // The operation first, as clients send it.
 const fragments = documents.definitions.filter(({ kind }) => kind === Kind.FRAGMENT_DEFINITION);
 const separate = separateOperations({ ...documents, definitions: [...operations, ...fragments] });
-const texts = Object.values(separate).map(print);
+const texts = Object.values(separate)
+  .flatMap((document) => [document, addTypenameToDocument(document)])
+  .map(print);
 const hash = (text) => createHash('sha256').update(text).digest('hex');
 console.log(JSON.stringify(Object.fromEntries(texts.map((text) => [hash(text), text])), null, 2));

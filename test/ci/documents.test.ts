@@ -26,8 +26,10 @@ test('makes a manifest from files, each operation with the fragments that it nee
   const path = join(folder, 'manifest.json');
   writeFileSync(path, stdout);
   const manifest = await readManifest(path);
-  expect(manifest.size).toBe(2);
   expect(manifest.canonical(`${query} ${fragment}`)).toBeDefined();
+  const asCached = `query Mine { notes(first: 1) { nodes { ...Parts __typename } __typename } } ${fragment.replace('}', '__typename }')}`;
+  expect(manifest.canonical(asCached)).toBeDefined();
+  expect(manifest.size).toBe(4);
   const [[id, text]] = Object.entries(JSON.parse(stdout) as Record<string, string>) as [[string, string]];
   expect([id, manifest.find(id)]).toEqual([sha256(text), text]);
 });

@@ -14,8 +14,15 @@ import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { ApolloClient, ApolloLink, HttpLink, InMemoryCache } from '@apollo/client';
 import { PersistedQueryLink } from '@apollo/client/link/persisted-queries';
+import { GraphQLWsLink } from '@apollo/client/link/subscriptions';
 import { generatePersistedQueryIdsFromManifest } from '@apollo/persisted-query-lists';
-import { Client, fetchExchange, subscriptionExchange, type TypedDocumentNode } from '@urql/core';
+import {
+  Client,
+  fetchExchange,
+  subscriptionExchange,
+  type OperationResult,
+  type TypedDocumentNode,
+} from '@urql/core';
 import { persistedExchange } from '@urql/exchange-persisted';
 import { parse, print } from 'graphql';
 import {
@@ -31,7 +38,7 @@ import {
 } from 'relay-runtime';
 import WebSocket from 'ws';
 import { pipe, subscribe } from 'wonka';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createApolloClient } from '../../../src/client/apollo/apollo.js';
 import { createTrivium, type Trivium } from '../../../src/client/core/trivium.js';
 import {
@@ -139,16 +146,19 @@ function recordingFetch(): { readonly sent: string[]; readonly fetch: typeof fet
 }
 
 /** Emits an event as soon as somebody has subscribed, and returns the shipment of the first update. */
-async function firstShipment(follow: (next: (update: Update) => void) => () => void): Promise<string> {
+async function firstShipment(
+  follow: (next: (update: Update) => void, fail: (error: Error) => void) => () => void,
+): Promise<string> {
   let stop = () => {};
-  const first = new Promise<Update>((next) => (stop = follow(next)));
+  const first = new Promise<Update>((next, fail) => (stop = follow(next, fail)));
   const emitting = setInterval(
     () => void testbed.sandbox.webhooks.emitShipment({ shipment: { id: 'shp_trusted' } }),
     100,
   );
-  const { shipmentUpdates } = await first;
-  clearInterval(emitting);
-  stop();
+  const { shipmentUpdates } = await first.finally(() => {
+    clearInterval(emitting);
+    stop();
+  });
   return shipmentUpdates.shipment.shipmentId;
 }
 
@@ -178,6 +188,37 @@ test("Apollo Client, with its persisted-query link and its manifest's ids, over 
   expectOnlyIds(sent);
   const other = apollo.query({ query: parse('query OtherQuery { viewer { id } }') });
   await expect(other).rejects.toThrow(/OtherQuery/);
+});
+
+test.each([
+  ['beside the text, which the link always sends', (text: string) => text],
+  ['in place of the text, taken out on the way', () => ''],
+])("Apollo Client, with its websocket link and its manifest's ids %s", async (_, sendAs) => {
+  const manifest = read('persisted-query-manifest.json') as ApolloManifest;
+  const ids = generatePersistedQueryIdsFromManifest({ loadManifest: () => manifest });
+  const socket = testbed.socket(token);
+  onTestFinished(() => socket.dispose());
+  const messages: unknown[] = [];
+  const client: Pick<typeof socket, 'subscribe'> = {
+    subscribe(payload, sink) {
+      const sent = { ...payload, query: sendAs(payload.query) };
+      messages.push(sent);
+      return socket.subscribe(sent, sink);
+    },
+  };
+  const link = ApolloLink.from([new PersistedQueryLink(ids), new GraphQLWsLink({ ...socket, ...client })]);
+  const apollo = new ApolloClient({ link, cache: new InMemoryCache() });
+  onTestFinished(() => apollo.stop());
+  const shipment = await firstShipment((next) => {
+    const updates = apollo.subscribe<Update>({ query: parse(subscription) });
+    const following = updates.subscribe(({ data: update }) => update && next(update));
+    return () => following.unsubscribe();
+  });
+  expect(shipment).toBe('shp_trusted');
+  const { id, body } = manifest.operations.find(({ name }) => name === 'MineSubscription')!;
+  expect(messages).toMatchObject([
+    { query: sendAs(body), extensions: { persistedQuery: { sha256Hash: id } } },
+  ]);
 });
 
 test('urql, with its persisted exchange and the ids of Code Generator, over HTTP and a websocket', async () => {
@@ -262,8 +303,8 @@ test('Relay, with the ids of its compiler as `documentId`, over HTTP and a webso
   expectOnlyIds(sent);
 });
 
-function connect(): Trivium {
-  const trivium = createTrivium({ url: testbed.url, token, webSocketImpl: WebSocket });
+function connect(webSocketImpl: unknown = WebSocket): Trivium {
+  const trivium = createTrivium({ url: testbed.url, token, webSocketImpl });
   onTestFinished(() => trivium.dispose());
   return trivium;
 }
@@ -286,7 +327,7 @@ test('the client package: its own operations, and those of a manifest by `npm ru
   await expect(stranger).rejects.toMatchObject({ code: 'DOCUMENT_NOT_TRUSTED' });
 });
 
-test('the entries of the client package run its own operations, with the `__typename` that they add', async () => {
+test('the entries of the client package run its own operations and the app’s, with the `__typename` that they add', async () => {
   const apollo = createApolloClient(connect());
   onTestFinished(() => apollo.stop());
   const urql = createUrqlClient(connect());
@@ -296,6 +337,59 @@ test('the entries of the client package run its own operations, with the `__type
     expect(error).toBeUndefined();
     expect((await urql.query<unknown, object>(document, { first: 1 })).error).toBeUndefined();
   }
+  const mine: TypedDocumentNode<unknown, object> = parse(own);
+  expect((await apollo.query({ query: mine, variables: {} })).error).toBeUndefined();
+  expect((await urql.query<unknown, object>(mine, {})).error).toBeUndefined();
+});
+
+/** Asks for an upgrade where there is none, so that the client package falls back to streams. */
+class Unopened extends WebSocket {
+  constructor(url: string, protocols: string) {
+    super(url.replace('/graphql', '/livez'), protocols);
+  }
+}
+
+describe.each([
+  ['a websocket', WebSocket],
+  ['a stream', Unopened],
+])("the client package's entries subscribe over %s", (_, webSocketImpl) => {
+  const followed: readonly (readonly [name: string, document: TypedDocumentNode<unknown, object>])[] = [
+    ['its own operation', ShipmentUpdatesDocument as TypedDocumentNode<unknown, object>],
+    ["the app's", parse(subscription)],
+  ];
+
+  test.each(followed)('by Apollo Client, to %s', async (__, query) => {
+    const apollo = createApolloClient(connect(webSocketImpl));
+    onTestFinished(() => apollo.stop());
+    const shipment = await firstShipment((next, fail) => {
+      const following = apollo
+        .subscribe({ query, variables: {} })
+        .subscribe(({ data, error }) => (error ? fail(error) : next(data as Update)));
+      return () => following.unsubscribe();
+    });
+    expect(shipment).toBe('shp_trusted');
+  });
+
+  test.each(followed)('by urql, to %s', async (__, query) => {
+    const urql = createUrqlClient(connect(webSocketImpl));
+    const shipment = await firstShipment((next, fail) => {
+      const told = subscribe<OperationResult<unknown>>(({ data, error }) =>
+        error ? fail(error) : next(data as Update),
+      );
+      return pipe(urql.subscription(query, {}), told).unsubscribe;
+    });
+    expect(shipment).toBe('shp_trusted');
+  });
+
+  test('by Relay, to what its compiler took out of the code', async () => {
+    const relay = createRelayEnvironment(connect(webSocketImpl), { documents: read('relay/persisted.json') });
+    const shipment = await firstShipment((next, fail) => {
+      const config = { subscription: artifact('MineSubscription'), variables: {} };
+      const onNext = (update: unknown) => next(update as Update);
+      return requestSubscription(relay, { ...config, onNext, onError: fail }).dispose;
+    });
+    expect(shipment).toBe('shp_trusted');
+  });
 });
 
 test("the client package's Relay environment, with the documents that the compiler took out of the code", async () => {
