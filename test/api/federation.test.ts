@@ -286,6 +286,37 @@ describe('a supergraph', () => {
     expect(errors?.map(({ extensions }) => extensions.code)).toContain('UNAUTHENTICATED');
   });
 
+  test('writes, with what can be mended as data, and fields of another subgraph in the payload', async () => {
+    const signedIn = await ask(
+      `mutation { signIn(input: { email: "${demo.email}", password: "${demo.password}" })
+        { sessionToken viewer { email badge } errors { code } } }`,
+    );
+    expect(signedIn).toMatchObject({
+      data: { signIn: { viewer: { email: demo.email, badge: `badge of ${known.viewer.id}` }, errors: [] } },
+    });
+    const own = signedIn.data.signIn.sessionToken;
+    const create = (content: string) =>
+      `createNote(input: { title: "Routed", content: "${content}" }) { note { id title } errors { code path } }`;
+    const { data } = await ask(`mutation { a: ${create('Text')} b: ${create('x'.repeat(10_001))} }`, own);
+    expect(data).toMatchObject({
+      a: { note: { title: 'Routed' }, errors: [] },
+      b: { note: null, errors: [{ code: 'TOO_LONG', path: ['content'] }] },
+    });
+    const remove = `mutation { deleteNote(input: { id: "${data.a.note.id}" }) { deletedNoteId } }`;
+    expect((await ask(remove)).errors?.map(({ extensions }) => extensions.code)).toContain('UNAUTHENTICATED');
+    expect((await ask(remove, own)).data.deleteNote.deletedNoteId).toBe(data.a.note.id);
+    expect((await ask('mutation { signOut { signedOut } }', own)).data.signOut.signedOut).toBe(true);
+    expect((await ask('{ viewer { email } }', own)).data.viewer).toBeNull();
+  });
+
+  test('composes subscriptions, which Apollo’s gateway does not run', async () => {
+    const { errors, data } = await ask('subscription { shipmentUpdates { cursor } }', token);
+    expect([data, errors?.map(({ message }) => message)]).toEqual([
+      undefined,
+      ['Execution of subscriptions not supported by gateway'],
+    ]);
+  });
+
   test('hides node and nodes', async () => {
     const { errors } = await ask('{ node(id: "a") { id } }', token);
     expect(errors?.map(({ message }) => message)).toEqual([

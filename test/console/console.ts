@@ -1,6 +1,7 @@
 import { AxeBuilder } from '@axe-core/playwright';
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
+import type { Environment } from '../../src/config/environment.js';
 import { launchBrowser } from '../support/browser.js';
 import { buildPages } from '../support/pages.js';
 import { startTestbed, type Testbed } from '../support/testbed.js';
@@ -27,8 +28,8 @@ export interface Console {
   expectAccessible(): Promise<void>;
 }
 
-/** Starts a gateway and a browser for the tests of a suite. */
-export function useConsole(): Console {
+/** Starts a gateway with these settings, and a browser, for the tests of a suite. */
+export function useConsole(settings: Environment = {}): Console {
   let testbed: Testbed;
   let browser: Browser;
   let page: Page;
@@ -36,7 +37,7 @@ export function useConsole(): Console {
 
   beforeAll(async () => {
     await buildPages();
-    testbed = await startTestbed();
+    testbed = await startTestbed({ settings });
     testbed.sandbox.notes.addUser(other);
     browser = await launchBrowser();
   });
