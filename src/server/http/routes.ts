@@ -90,7 +90,7 @@ export function serveGraphql(
     async handler(request, reply) {
       const { accept } = request.headers;
       if (request.method === 'GET' && wantsPage(accept)) return pages.explorer(reply);
-      const format = request.method === 'POST' ? streamFormatFor(accept) : undefined;
+      const format = streamFormatFor(accept);
       if (format) await stream(request, reply, format);
       else if (answerTypeFor(accept)) await graphql.handle(request, reply, held.get(request));
       else {

@@ -90,6 +90,26 @@ describe('a stream', () => {
     expect((await empty.nextOf('next')).id).toBe(id);
   });
 
+  test('is given at /graphql, too, to who accepts nothing else, by GET as routers of a supergraph ask', async () => {
+    const after = await liveCursor();
+    const eventId = await send();
+    const parameters = new URLSearchParams({ query: updates, variables: JSON.stringify({ after }) });
+    const headers = { ...bearer(), accept: 'text/event-stream' };
+    const leaving = new AbortController();
+    onTestFinished(() => leaving.abort());
+    const response = await fetch(`${testbed.url}/graphql?${parameters}`, { headers, signal: leaving.signal });
+    expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
+    let got = '';
+    const read = async () => {
+      for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) got += chunk;
+    };
+    read().catch(() => {});
+    await expect.poll(() => got).toContain(eventId);
+    const mutation = new URLSearchParams({ query: 'mutation { signOut { signedOut } }' });
+    const refused = await fetch(`${testbed.url}/graphql?${mutation}`, { headers });
+    expect([refused.status, codesIn(await refused.text())]).toEqual([400, ['BAD_USER_INPUT']]);
+  });
+
   test('of deliveries has no ids', async () => {
     const stream = await open('subscription { webhookDeliveryUpdates { delivery { type } } }');
     await send();
