@@ -354,29 +354,29 @@ describe.each([
   ['a stream', Unopened],
 ])("the client package's entries subscribe over %s", (_, webSocketImpl) => {
   const followed: readonly (readonly [name: string, document: TypedDocumentNode<unknown, object>])[] = [
-    ['its own operation', ShipmentUpdatesDocument as TypedDocumentNode<unknown, object>],
+    ['its own operation', ShipmentUpdatesDocument],
     ["the app's", parse(subscription)],
   ];
 
-  test.each(followed)('by Apollo Client, to %s', async (__, query) => {
+  test.each(followed)('by Apollo Client, to %s', async (__, document) => {
     const apollo = createApolloClient(connect(webSocketImpl));
     onTestFinished(() => apollo.stop());
     const shipment = await firstShipment((next, fail) => {
       const following = apollo
-        .subscribe({ query, variables: {} })
+        .subscribe({ query: document, variables: {} })
         .subscribe(({ data, error }) => (error ? fail(error) : next(data as Update)));
       return () => following.unsubscribe();
     });
     expect(shipment).toBe('shp_trusted');
   });
 
-  test.each(followed)('by urql, to %s', async (__, query) => {
+  test.each(followed)('by urql, to %s', async (__, document) => {
     const urql = createUrqlClient(connect(webSocketImpl));
     const shipment = await firstShipment((next, fail) => {
       const told = subscribe<OperationResult<unknown>>(({ data, error }) =>
         error ? fail(error) : next(data as Update),
       );
-      return pipe(urql.subscription(query, {}), told).unsubscribe;
+      return pipe(urql.subscription(document, {}), told).unsubscribe;
     });
     expect(shipment).toBe('shp_trusted');
   });
