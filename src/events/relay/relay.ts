@@ -49,6 +49,7 @@ class NatsRelay implements Relay {
       down: 'the relay is away; events are read from the database until it is back',
     });
     this.#warn = createWarnings(options.telemetry);
+    options.telemetry.metrics.relayConnected.of().value = 0;
     void this.#run();
   }
 

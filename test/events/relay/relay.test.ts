@@ -91,7 +91,7 @@ describe.skipIf(noPostgres ?? noNats)('the relay', () => {
       );
       return member;
     };
-    const { relayEntries, relayRefused, relayPublished } = telemetry.metrics;
+    const { relayEntries, relayRefused, relayPublished, relayConnected } = telemetry.metrics;
     return {
       follow,
       member: follow('first'),
@@ -100,6 +100,8 @@ describe.skipIf(noPostgres ?? noNats)('the relay', () => {
       from: (source: 'relay' | 'database') => relayEntries.of(source).value,
       refused: (reason: string) => relayRefused.of(reason).value,
       published: () => relayPublished.of().value,
+      /** As it is exposed: undefined if it is not. */
+      connected: () => [...relayConnected.all()][0]?.[1].value,
     };
   }
 
@@ -232,6 +234,7 @@ describe.skipIf(noPostgres ?? noNats)('the relay', () => {
     const replica = await openReplica({ address });
     await append([replica], 5);
     expect(replica.from('database')).toBe(5);
+    expect(replica.connected()).toBe(0);
     await expect.poll(() => replica.lines()).toEqual([expect.stringMatching(/^the relay is away/)]);
     const [late] = (await startNats(1, maxPayload, address)) as [TestNats];
     onTestFinished(() => late.stop());
