@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { scrape } from '../support/metrics.js';
+import { openSocket } from './sockets.js';
 import { demo, startTestbed, type Testbed } from '../support/testbed.js';
 
 let testbed: Testbed;
@@ -26,6 +27,8 @@ const costIn = (text: string) => {
   return extensions;
 };
 const told = (fields: number) => ({ cost: { fields, limit: 50_000 } });
+const deep =
+  'query ($n: Int!) { shipments(first: $n) { nodes { events(first: $n) { nodes { id eventId type stage status } } } } }';
 const page = 'query ($n: Int!) { shipments(first: $n) { nodes { id stage } } }';
 
 describe('the cost of an operation', () => {
@@ -37,8 +40,6 @@ describe('the cost of an operation', () => {
   });
 
   test('is told with a refusal for it, and with a mutation', async () => {
-    const deep =
-      'query ($n: Int!) { shipments(first: $n) { nodes { events(first: $n) { nodes { id eventId type stage status } } } } }';
     const refused = await ask(deep, { n: 100 }, { 'graphql-cost': '1' });
     expect(refused.text).toContain('QUERY_TOO_COMPLEX');
     expect(costIn(refused.text)).toEqual(told(60_201));
@@ -46,9 +47,29 @@ describe('the cost of an operation', () => {
     expect(costIn((await ask(mutation, {}, { 'graphql-cost': '1' })).text)).toEqual(told(7));
   });
 
-  test('is told on a stream', async () => {
+  test('is told on a stream, with a refusal, too', async () => {
     const { text } = await ask('{ viewer { email } }', {}, { 'graphql-cost': 'report' }, '/graphql/stream');
     expect(costIn(text)).toEqual(told(2));
+    const refused = await ask(deep, { n: 100 }, { 'graphql-cost': '1' }, '/graphql/stream');
+    expect(costIn(refused.text)).toEqual(told(60_201));
+    expect(costIn((await ask(deep, { n: 100 }, {}, '/graphql/stream')).text)).toBeUndefined();
+  });
+
+  test.each([
+    ['by a header of the upgrade', { 'graphql-cost': '1' }, {}],
+    ['by a member of connection_init', {}, { 'GraphQL-Cost': 1 }],
+    ['only where it is asked for', {}, {}],
+  ])('is told over a websocket %s', async (_, headers, more) => {
+    const socket = await openSocket(`${testbed.url}/graphql`, { headers });
+    socket.send({ type: 'connection_init', payload: { authorization: `Bearer ${token}`, ...more } });
+    expect((await socket.next()).type).toBe('connection_ack');
+    const isAsked = Object.keys({ ...headers, ...more }).length > 0;
+    socket.send({ id: 'a', type: 'subscribe', payload: { query: page, variables: { n: 50 } } });
+    expect((await socket.next('a')).payload.extensions).toEqual(isAsked ? told(151) : undefined);
+    socket.send({ id: 'b', type: 'subscribe', payload: { query: deep, variables: { n: 100 } } });
+    const [{ extensions }] = (await socket.next('b')).payload;
+    expect(extensions).toEqual({ code: 'QUERY_TOO_COMPLEX', ...(isAsked && told(60_201)) });
+    socket.close();
   });
 
   test('is measured', async () => {
@@ -90,6 +111,28 @@ describe('what is left of a limit', () => {
     }
     expect(left).toEqual([0, 1, 2, 3].map((fewer) => left[0]! - fewer));
     expect((await ask('{ liveCursor }')).headers.has('ratelimit')).toBe(false);
+  });
+
+  test('of calls to the notes service is told on streams, also once there is nothing left', async () => {
+    const query = '{ notes(first: 1) { nodes { title } } }';
+    const own = token;
+    token = await testbed.signIn();
+    onTestFinished(() => void (token = own));
+    const parts = 'multipart/mixed;boundary="graphql";subscriptionSpec=1.0';
+    for (const [path, accept] of [
+      ['/graphql/stream', '*/*'],
+      ['/graphql', parts],
+    ] as const) {
+      const { headers } = await ask(query, {}, { accept }, path);
+      expect(leftOf('notes', headers)).toHaveLength(2);
+    }
+    const headers = { 'x-ratelimit-limit': '1000', 'x-ratelimit-remaining': '0', 'retry-after': '120' };
+    testbed.sandbox.faults.add({ service: 'notes', times: 1, act: { kind: 'answer', status: 429, headers } });
+    for (let time = 0; time < 2; time += 1) {
+      const refused = await ask(query, {}, {}, '/graphql/stream');
+      expect(refused.text).toContain('"retryAfter":120');
+      expect(leftOf('notes', refused.headers)![0]).toBe(0);
+    }
   });
 
   test('of sign-ins is told for the address and the network, and to pages of other origins', async () => {

@@ -31,26 +31,33 @@ export interface LiveOperation {
   readonly cost: number | undefined;
 }
 
+/** Why an operation does not run. */
+export interface LiveRefusal {
+  readonly errors: readonly GraphQLError[];
+  /** In fields, where that was found before it was refused. */
+  readonly cost?: number | undefined;
+}
+
 /** The query or subscription that a payload names, or why it is refused; `transport` is how messages name what it came by. */
 export function prepareLive(
   { rules, documents }: { readonly rules: Rules; readonly documents: TrustedDocuments },
   payload: OperationPayload,
   transport: 'a websocket' | 'a stream',
-): LiveOperation | readonly GraphQLError[] {
+): LiveOperation | LiveRefusal {
   const requested = requestedDocument(payload);
-  if (typeof requested === 'string') return [refusal(requested)];
+  if (typeof requested === 'string') return refusal(requested);
   const verdict = documents.take(requested);
-  if (verdict.refusal) return [verdict.refusal];
+  if (verdict.refusal) return { errors: [verdict.refusal] };
   const { variables } = payload;
   const operationName = payload.operationName || null; // an empty one is none
   const document = rules.prepare(verdict.text);
-  if (!('kind' in document)) return document;
+  if (!('kind' in document)) return { errors: document };
   const operation = getOperationAST(document, operationName);
-  if (!operation) return [refusal(notFound(operationName), 'OPERATION_RESOLUTION_FAILURE')];
+  if (!operation) return refusal(notFound(operationName), 'OPERATION_RESOLUTION_FAILURE');
   if (operation.operation === OperationTypeNode.MUTATION)
-    return [refusal(`Send mutations by POST to /graphql, not over ${transport}.`)];
+    return refusal(`Send mutations by POST to /graphql, not over ${transport}.`);
   const { fields, refusal: tooMuch } = rules.costs.assess(document, operation, variables ?? undefined);
-  if (tooMuch) return [tooMuch];
+  if (tooMuch) return { errors: [tooMuch], cost: fields };
   const variableValues = variables ? declaredOf(operation, variables) : undefined;
   return { document, operation, variableValues, cost: fields };
 }
@@ -61,6 +68,6 @@ function notFound(name: string | null | undefined): string {
   return `Unknown operation named "${name}".`;
 }
 
-function refusal(message: string, code = 'BAD_USER_INPUT'): GraphQLError {
-  return new GraphQLError(message, { extensions: { code } });
+function refusal(message: string, code = 'BAD_USER_INPUT'): LiveRefusal {
+  return { errors: [new GraphQLError(message, { extensions: { code } })] };
 }

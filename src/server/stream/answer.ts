@@ -81,17 +81,17 @@ export class Answer {
   }
 
   /** A refusal that stays. */
-  refuse(status: number, errors: readonly GraphQLFormattedError[]): void {
+  refuse(status: number, errors: readonly GraphQLFormattedError[], extensions?: object): void {
     if (this.#reply.sent) return;
     const type = refusalTypeFor(this.request.headers.accept, status);
-    void this.#reply.code(status).type(type).send({ errors });
+    void this.#reply.code(status).type(type).send({ errors, extensions });
   }
 
-  /** Refuses for these errors, by their codes. */
-  refuseAll(errors: readonly GraphQLFormattedError[]): void {
-    const codes = errors.map(({ extensions }) => extensions?.['code']);
+  /** Refuses for these errors, by their codes; `extensions` are those of the answer. */
+  refuseAll(errors: readonly GraphQLFormattedError[], extensions?: object): void {
+    const codes = errors.map((error) => error.extensions?.['code']);
     const status = codes.map((code) => finalStatuses[String(code)]).find((known) => known !== undefined);
     if (status === undefined && codes.some((code) => passing.has(code))) this.again(errors);
-    else this.refuse(status ?? 400, errors);
+    else this.refuse(status ?? 400, errors, extensions);
   }
 }

@@ -146,7 +146,7 @@ async function run(
   const payload = readOperation(request);
   if (typeof payload === 'string') return answer.refuse(400, [toError(payload, 'BAD_REQUEST')]);
   const prepared = prepareLive(options, payload, 'a stream');
-  if (!('document' in prepared)) return refuseBy(options, answer, prepared);
+  if (!('document' in prepared)) return refuseBy(options, answer, prepared.errors, prepared);
   const { document, operation, variableValues, cost } = prepared;
   const isQuery = operation.operation === OperationTypeNode.QUERY;
   const ending = new LightAbortController(work.memory);
@@ -165,9 +165,9 @@ async function run(
   const result = rules.showResult(executed, contextValue);
   const how = { transport: 'stream', type: 'query', operation } as const;
   meter.answered(how, contextValue, { data: executed.data, errors: result.errors });
-  if (result.data === undefined) return answer.refuseAll(result.errors ?? []);
-  answer.tell(rateLimitHeaders(contextValue.rateLimits()));
   const extensions = costReport(request.headers[costHeader], contextValue);
+  answer.tell(rateLimitHeaders(contextValue.rateLimits()));
+  if (result.data === undefined) return answer.refuseAll(result.errors ?? [], extensions);
   return stream.finish(JSON.stringify(extensions ? { ...result, extensions } : result));
 }
 
@@ -200,14 +200,15 @@ async function follow(
   );
 }
 
-/** Refuses an operation for these errors, as clients may see them. */
+/** Refuses an operation for these errors, as clients may see them, with what is known of it. */
 function refuseBy(
   { rules, callers, meter }: StreamOptions,
   answer: Answer,
   errors: readonly unknown[],
-  context?: Context,
+  operation: Partial<Pick<Context, 'cost' | 'requestId' | 'endSession' | 'caller'>>,
 ): void {
-  const shown = errors.map((error) => rules.show(error, context));
+  const shown = errors.map((error) => rules.show(error, operation));
+  const extensions = costReport(answer.request.headers[costHeader], operation);
   meter.refused('stream', shown);
   const fault = shown.some(isUnauthenticated) ? callers.faultOf(answer.request.headers) : undefined;
   answer.refuseAll(
@@ -216,6 +217,7 @@ function refuseBy(
       : shown.map((error) =>
           isUnauthenticated(error) ? { ...error, message: `Sign in first: ${fault}.` } : error,
         ),
+    extensions,
   );
 }
 

@@ -11,7 +11,8 @@ import { overloaded, type Admission, type Work } from '../operation/admission.js
 import type { Callers } from '../operation/authenticate.js';
 import { tryAgainLater, type Connection } from './socket/connection.js';
 import type { Fanout, LiveSubscription } from '../live/fanout.js';
-import { prepareLive } from '../live/live-operation.js';
+import { prepareLive, type LiveRefusal } from '../live/live-operation.js';
+import { costHeader, costReport } from '../operation/cost/cost-report.js';
 import { WebsocketOutlet } from './websocket-outlet.js';
 import type { TrustedDocuments } from '../documents/trusted-documents.js';
 import { lookUpFailed, type Meter } from '../operation/operation-metrics.js';
@@ -56,7 +57,7 @@ export function createProtocol(options: ProtocolOptions) {
 
   async function admit({ extra }: Socket): Promise<boolean> {
     const { socket, headers = {}, initPayload } = extra;
-    const given = authorizationIn(initPayload);
+    const given = memberOf(initPayload, 'authorization');
     extra.headers = undefined;
     extra.initPayload = undefined;
     let session: Session | undefined;
@@ -74,6 +75,7 @@ export function createProtocol(options: ProtocolOptions) {
     // The client may have left meanwhile: then nothing would stop the watch.
     if (!session || socket.readyState !== socket.OPEN) return false;
     extra.admit(session);
+    if ((headers[costHeader] ?? memberOf(initPayload, costHeader)) !== undefined) extra.asksForCost = true;
     options.connections.protect(extra.stream);
     extra.unwatch = sessions.watch(session, (change) => {
       // A client whose grants are fewer comes back by itself, and gets what is left of them.
@@ -103,7 +105,7 @@ export function createProtocol(options: ProtocolOptions) {
 
   function execution(extra: Connection, { id, payload }: Asked, work: Work): Prepared {
     const prepared = prepareLive(options, payload, 'a websocket');
-    if (!('document' in prepared)) return prepared;
+    if (!('document' in prepared)) return refusalOf(prepared, extra.asksForCost);
     const { document, operation, variableValues, cost } = prepared;
     const ending = new LightAbortController(work.memory);
     const contextValue = makeContext({
@@ -130,13 +132,14 @@ export function createProtocol(options: ProtocolOptions) {
     // What `prepare` returned, though its type does not say so.
     subscribe: (args) => fanout.subscribe(args as LiveSubscription).catch(failedStream),
     // Only for queries: the messages of subscriptions bypass graphql-ws.
-    onNext(_, __, ___, { contextValue, document, operationName }, result) {
+    onNext({ extra }, __, ___, { contextValue, document, operationName }, result) {
       const { data } = result as ExecutionResult;
       const shown = rules.showResult(result as ExecutionResult, contextValue as Context);
       const operation = getOperationAST(document, operationName) ?? undefined;
       const how = { transport: 'websocket', type: 'query', operation } as const;
       meter.answered(how, contextValue as Context, { data, errors: shown.errors });
-      return shown;
+      const extensions = costReport(extra.asksForCost, contextValue as Context);
+      return extensions ? { ...shown, extensions: { ...extensions } } : shown;
     },
     // The arguments are what `prepare` made: graphql-ws keeps them while a subscription lasts, which no longer needs them.
     onOperation({ extra: { operations } }, id, _, args, result) {
@@ -164,13 +167,20 @@ export function createProtocol(options: ProtocolOptions) {
 }
 
 /**
- * The member `authorization`, or one whose name differs only in case: it is a header's name, which clients write either
- * way. If both are there, the one as documented counts.
+ * The member of this name in the payload of `connection_init`, or one whose name differs only in case: it is a header's
+ * name, which clients write either way. If both are there, the one as documented counts.
  */
-function authorizationIn(params: unknown): unknown {
-  const { authorization, ...others } = (params ?? {}) as Credentials;
-  return (
-    authorization ?? Object.entries(others).find(([name]) => name.toLowerCase() === 'authorization')?.[1]
+function memberOf(params: unknown, header: string): unknown {
+  const { [header]: documented, ...others } = (params ?? {}) as Credentials;
+  return documented ?? Object.entries(others).find(([name]) => name.toLowerCase() === header)?.[1];
+}
+
+/** The errors of a refusal; an `error` message has no `extensions` but theirs to tell the cost by. */
+function refusalOf(refused: LiveRefusal, asksForCost: true | undefined): readonly GraphQLError[] {
+  const report = costReport(asksForCost, refused);
+  if (!report) return refused.errors;
+  return refused.errors.map(
+    ({ message, extensions }) => new GraphQLError(message, { extensions: { ...extensions, ...report } }),
   );
 }
 

@@ -48,6 +48,8 @@ export class Connection implements ProtocolSocket {
   headers: IncomingHttpHeaders | undefined;
   /** The payload of `connection_init`, until it is known who is calling. */
   initPayload: unknown = undefined;
+  /** Whether its operations are told what they cost. */
+  asksForCost: true | undefined = undefined;
   /** Set by `admit`. */
   session: Session | undefined = undefined;
   /** Stops watching the session. */
