@@ -8,7 +8,7 @@ const load = () => (index ??= fetch('/docs/search.json').then((response) => resp
 
 /** Words that say nothing of what is looked for. */
 const fillers = new Set(
-  'a an and are by can do does for from get got has have how i in is it me my of on or that the to was what when where which why with'.split(
+  'a an and are by can do does for from get got has have how i in is it me my of on now or should that the to was what when where which why with'.split(
     ' ',
   ),
 );
@@ -63,7 +63,7 @@ async function search() {
   const sections = await load();
   const found = sections
     .map((section) => ({ section, ...match(section, words) }))
-    .filter((one) => one.found > words.length / 2)
+    .filter((one) => one.found >= words.length / 2)
     .toSorted((a, b) => b.found - a.found || b.points - a.points)
     .slice(0, most);
   results.replaceChildren(...found.map(({ section }) => item(section, words)));
