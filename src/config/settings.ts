@@ -47,7 +47,7 @@ export const settings = z.object({
   PORT: described(whole(0, 65_535).default(4000), 'The port to listen on; `0` takes a free one.'),
   HOST: described(
     z.string().default('127.0.0.1'),
-    'The address to listen on; `0.0.0.0` or `::` for all of the machine.',
+    'The address to listen on; `0.0.0.0` or `::` for every address of the machine.',
   ),
   PUBLIC_URL: described(
     origin.optional(),
@@ -56,40 +56,44 @@ export const settings = z.object({
   ),
   TRUST_PROXY: described(
     trustProxy.optional(),
-    'The proxies whose `X-Forwarded-…` headers count: addresses, ranges, `loopback`, `linklocal`, `uniquelocal`, or how many there are.',
+    'The proxies whose `X-Forwarded-…` headers are trusted: addresses, ranges, `loopback`, `linklocal`, `uniquelocal`, or the number of proxies.',
     { otherwise: 'none', example: '10.0.0.0/8' },
   ),
-  NOTES_BASE_URL: described(httpUrl.optional(), 'The notes API, with `/v1`.', {
+  NOTES_BASE_URL: described(httpUrl.optional(), 'The address of the notes API, with `/v1`.', {
     otherwise: sandbox,
     example: 'https://notes.example.com/v1',
     required: true,
   }),
   NOTES_TOKEN_EMAIL_FIELD: described(
     z.string().default('email'),
-    'The request field of `POST /auth/token` for the e-mail address.',
+    'The field for the e-mail address in the request `POST /auth/token`.',
   ),
   NOTES_TOKEN_PASSWORD_FIELD: described(
     z.string().default('password'),
-    'The request field of `POST /auth/token` for the password.',
+    'The field for the password in the request `POST /auth/token`.',
   ),
-  NOTES_TOKEN_FIELD: described(memberPath.optional(), 'The response field that holds the token.', {
+  NOTES_TOKEN_FIELD: described(memberPath.optional(), 'The field of its response that holds the token.', {
     otherwise: 'the first of `access_token`, `accessToken`, `token`',
     example: 'access_token',
   }),
   NOTES_TOKEN_LIFETIME_SECONDS: described(
     whole(1, 31_536_000).default(86_400),
-    "The token's life where the answer has no `expires_in`.",
+    'How long a token is valid if the response has no `expires_in`.',
   ),
-  APPOINTMENTS_BASE_URL: described(httpUrl.optional(), 'The appointment API, with `/v1`.', {
+  APPOINTMENTS_BASE_URL: described(httpUrl.optional(), 'The address of the appointment API, with `/v1`.', {
     otherwise: sandbox,
     example: 'https://appointments.example.com/v1',
     required: true,
   }),
-  APPOINTMENTS_AUTH_URL: described(httpUrl.optional(), 'The issuer of tokens for the appointment API.', {
-    otherwise: sandbox,
-    example: 'https://issuer.example.com/oauth/token',
-    required: true,
-  }),
+  APPOINTMENTS_AUTH_URL: described(
+    httpUrl.optional(),
+    'The address that issues tokens for the appointment API.',
+    {
+      otherwise: sandbox,
+      example: 'https://issuer.example.com/oauth/token',
+      required: true,
+    },
+  ),
   APPOINTMENTS_CLIENT_ID: described(z.string().optional(), "The gateway's client id at the issuer.", {
     otherwise: sandbox,
     example: 'gateway',
@@ -103,7 +107,7 @@ export const settings = z.object({
   APPOINTMENTS_SCOPE: described(z.string().default('appointments:write'), 'The scope to ask the issuer for.'),
   PAYMENTS_BASE_URL: described(
     httpUrl.optional(),
-    'Where the payment service has `POST /webhooks/{id}/rotate-secret`.',
+    'The address of the payment service, for `POST /webhooks/{id}/rotate-secret`.',
     {
       otherwise: 'none: secrets are not rotated through the gateway',
       example: 'https://payments.example.com/v1',
@@ -113,17 +117,21 @@ export const settings = z.object({
     otherwise: 'none',
     example: 'replace-me',
   }),
-  PAYMENTS_ROTATED_SECRET_FIELD: described(memberPath.optional(), 'The response field with the new secret.', {
-    otherwise: 'the first of `secret`, `signing_secret`, `new_secret`',
-    example: 'secret',
-  }),
+  PAYMENTS_ROTATED_SECRET_FIELD: described(
+    memberPath.optional(),
+    'The field of its response that holds the new secret.',
+    {
+      otherwise: 'the first of `secret`, `signing_secret`, `new_secret`',
+      example: 'secret',
+    },
+  ),
   PAYMENT_EVENT_TYPES: described(
     list.refine(({ length }) => length > 0, 'must name at least one type').default(['payment.succeeded']),
-    'The payment types that have the known shape of `data.object`, comma-separated.',
+    'The types of payment events whose `data.object` is a payment, comma-separated.',
   ),
   PAYMENTS_CREATED_UNIT: described(
     z.enum(['auto', 's', 'ms']).default('auto'),
-    'The unit of `created`: `auto`, `s` or `ms`.',
+    'The unit of `created` in payment events: `auto`, `s` or `ms`.',
   ),
   SHIPMENT_WEBHOOKS: described(
     endpoints.optional(),
@@ -132,7 +140,7 @@ export const settings = z.object({
   ),
   PAYMENT_WEBHOOKS: described(
     endpoints.optional(),
-    '`id=secret` pairs of the payment endpoints. A secret that a changed value replaces stays valid for 24 hours.',
+    '`id=secret` pairs of the payment endpoints, in the same way. After a change, the old secret stays valid for 24 hours.',
     { otherwise: sandbox, example: 'we_1=replace-me', required: true },
   ),
   PAYMENT_TIMESTAMP_TOLERANCE_SECONDS: described(
@@ -142,25 +150,25 @@ export const settings = z.object({
         'must be off or a whole number of seconds from 1 to 31536000',
       )
       .default(300),
-    "The greatest age of a payment's signature, or `off`. A shipment's is 300, fixed.",
+    "How old a payment's signature may be, or `off`. For shipments it is always 300.",
   ),
   WEBHOOK_CLOCK_SKEW_SECONDS: described(
     whole(0, 86_400).default(300),
-    'How far ahead of the clock a signature may be.',
+    'How far the time of a signature may be ahead of the clock.',
   ),
   DATABASE_URL: described(
     databaseUrl.default('sqlite:./data/gateway.db'),
-    '`sqlite:<path>` for the embedded database, or `postgres://…` for one that several replicas share; of several hosts, comma-separated, the one that accepts writes is used (docs/failover.md).',
+    '`sqlite:<path>` for the embedded database, or `postgres://…` for one that several replicas share. It may name several hosts, comma-separated: the one that accepts writes is used (docs/failover.md).',
     { example: 'postgres://gateway:replace-me@db.example.com:5432/gateway' },
   ),
   DATABASE_LISTEN_URL: described(
     postgresUrl.optional(),
-    'Where to listen for notifications, past the pool, if `DATABASE_URL` is a pool in transaction mode such as PgBouncer.',
+    'The address of Postgres itself, to listen for notifications, if `DATABASE_URL` is a pool in transaction mode such as PgBouncer.',
     { otherwise: '`DATABASE_URL`', example: 'postgres://gateway:replace-me@db.example.com:5432/gateway' },
   ),
   NATS_URL: described(
     natsServers.optional(),
-    'A NATS JetStream cluster that carries stored events to many replicas (docs/many-replicas.md): `nats://` or `tls://`, several with commas between them.',
+    'The servers of a NATS JetStream cluster that carries stored events to many replicas (docs/many-replicas.md): `nats://` or `tls://`, comma-separated.',
     {
       otherwise: 'none: each replica reads events from Postgres',
       example: 'nats://gateway:replace-me@nats.example.com:4222',
@@ -168,29 +176,29 @@ export const settings = z.object({
   ),
   SECRET_KEYS: described(
     secretKeys.optional(),
-    'Keys of 32 bytes in base64, comma-separated; the first seals, all open. `trivium keys` prints one.',
-    { otherwise: 'made once beside the embedded database', required: true },
+    'Keys of 32 bytes in base64, comma-separated. The first encrypts, all decrypt. `trivium keys` prints one.',
+    { otherwise: 'made at the first start, next to the embedded database', required: true },
   ),
   GRANTS: described(
     grants.optional(),
-    'JSON: e-mail address, `*@domain` or `*` to a list of grants. As `GRANTS_FILE` it is read anew when the file changes.',
+    'JSON that gives an e-mail address, `*@domain` or `*` a list of grants. A `GRANTS_FILE` is read again when it changes.',
     {
-      otherwise: 'beside the sandbox the demo user has all; else nobody has any',
+      otherwise: 'with the sandbox, the demo user has all; otherwise nobody has any',
       example: '{"*@example.com":["shipments:read","payments:read"]}',
     },
   ),
   ALLOWED_ORIGINS: described(
     origins.default([]),
-    'Browser origins, comma-separated, for CORS, cookies and websockets; `loopback` is any of this machine.',
+    'The origins whose pages may call the gateway, comma-separated; `loopback` is any page of this machine.',
     {
-      otherwise: "the gateway's own origin only; beside the sandbox `loopback`, too",
+      otherwise: "the gateway's own origin; with the sandbox, `loopback` too",
       example: 'https://app.example.com',
     },
   ),
   ALLOWED_HOSTS: described(
     list.optional(),
-    'Names that may stand in `Host`, without a port, comma-separated; IP addresses, `/livez` and `/readyz` always pass, all else is refused with 421.',
-    { otherwise: 'any; beside the sandbox `localhost` and that of `PUBLIC_URL`', example: 'api.example.com' },
+    'The names allowed in the header `Host`, without ports, comma-separated. Other names are refused with 421, but not on `/livez` and `/readyz`. IP addresses are always allowed.',
+    { otherwise: 'any; with the sandbox, `localhost` and that of `PUBLIC_URL`', example: 'api.example.com' },
   ),
   INTROSPECTION: described(
     z.enum(['on', 'off']).default('on'),
@@ -198,29 +206,29 @@ export const settings = z.object({
   ),
   EVENT_RETENTION_DAYS: described(
     whole(1, 36_500).default(90),
-    'How many days events stay readable and replayable. Ids and the state of entities are kept for ever.',
+    'How many days events can be read and replayed. Their ids, and the state of shipments and payments, are kept for ever.',
   ),
   LOG_LEVEL: described(
     z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
-    'The least level that is logged. At `debug` there is a line for each operation.',
+    'The lowest level that is logged. `debug` has a line for each operation.',
   ),
   TRUSTED_DOCUMENTS: described(
     manifestPath.optional(),
-    'The path of a manifest of trusted documents (docs/trusted-documents.md), read anew when the file changes.',
+    'The path of a manifest of trusted documents (docs/trusted-documents.md). It is read again when it changes.',
     { otherwise: 'none: any document runs', example: './persisted-documents.json' },
   ),
   TRUSTED_DOCUMENTS_MODE: described(
     z.enum(['log', 'prefer', 'only']).default('only'),
-    'What becomes of other documents: `only` refuses them, `log` runs them and logs each once, `prefer` runs them.',
+    'What happens to documents that are not in the manifest: `only` refuses them, `log` runs them and logs each once, `prefer` runs them.',
   ),
   METRICS_PORT: described(
     metricsPort.optional(),
-    'A port on `HOST` that serves `/metrics` and nothing else; at `PORT` there is none then.',
+    'A port of its own for `/metrics`, on `HOST`. `PORT` then no longer serves it.',
     { otherwise: 'none', example: '9464' },
   ),
   SANDBOX: described(
     z.enum(['on']).optional(),
-    '`on` lets the sandbox start on another than a loopback `HOST`: anybody who reaches it can sign in.',
+    '`on` lets the sandbox start when `HOST` is not a loopback address. Anybody who reaches it can then sign in.',
     { otherwise: 'none' },
   ),
   OTEL_EXPORTER_OTLP_ENDPOINT: described(

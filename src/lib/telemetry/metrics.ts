@@ -143,48 +143,48 @@ export function createMetrics() {
     build: values('gauge', 'trivium_build_info', '1, with the version that runs.', ['version']),
     operationSeconds: histograms(
       'trivium_operation_duration_seconds',
-      'Time of a query or mutation that was run, from before its session is looked up until its result, withheld or not.',
+      'Time of a query or mutation, from before its session is looked up until its result.',
       ['transport', 'type'],
     ),
     operationCost: histograms(
       'trivium_operation_cost_fields',
-      'Cost of an operation that was taken, in fields, as counted for its limit; that of a subscription is of one message.',
+      'Cost of an accepted operation, in fields, as counted for its limit; for a subscription, the cost of one message.',
       ['type'],
       costBuckets,
     ),
     operationErrors: values(
       'counter',
       'trivium_operation_errors_total',
-      'Operations whose answer has an error of this code. What is refused before GraphQL sees it counts only where the session cannot be looked up.',
+      'Operations whose answer has an error of this code. A request that is refused earlier does not count, unless its session could not be looked up.',
       ['transport', 'code'],
     ),
     untrustedDocuments: values(
       'counter',
       'trivium_untrusted_documents_total',
-      'Requests for documents that are not trusted: refused, run all the same, or of an unknown id.',
+      'Requests for documents that are not trusted, by what was done with them.',
       ['outcome'],
     ),
     upstreamCalls: values(
       'counter',
       'trivium_upstream_calls_total',
-      'Calls to a service, each attempt counted, by the status of the answer or the reason why there is none.',
+      'Calls to a service, retries included, by the status of the answer or the reason why there is none.',
       ['upstream', 'status'],
     ),
     upstreamSeconds: histograms(
       'trivium_upstream_call_duration_seconds',
-      'Time of a call to a service, from handing it to the connections until its answer is read.',
+      'Time of a call to a service, until its answer is read.',
       ['upstream'],
     ),
     memoryHeld: values(
       'gauge',
       'trivium_memory_held_bytes',
-      'Memory that the ledger has charged to callers, an estimate, by what it is held for.',
+      'Estimated memory that callers hold, by what it is held for.',
       ['kind'],
     ),
     memoryRefused: values(
       'counter',
       'trivium_memory_refused_total',
-      'What was refused or given up since its caller held too much memory, by what it was for.',
+      'What was refused or given up because its caller held too much memory, by what it was for.',
       ['kind'],
     ),
     upstreamsResting: readings(
@@ -195,7 +195,7 @@ export function createMetrics() {
     webhooks: values(
       'counter',
       'trivium_webhooks_total',
-      'Verified deliveries of stored events, by what was done with the event.',
+      'Deliveries that were accepted, by what was done with the event.',
       ['family', 'outcome'],
     ),
     webhooksRefused: values(
@@ -206,7 +206,7 @@ export function createMetrics() {
     ),
     webhookSeconds: histograms(
       'trivium_webhook_duration_seconds',
-      'Time of a delivery from its arrival, before it has its turn, until its event is durable.',
+      'Time of a delivery, from its arrival until its event is durable.',
       ['family'],
     ),
     webhookAccepted: values(
@@ -218,26 +218,26 @@ export function createMetrics() {
     updates: values(
       'counter',
       'trivium_updates_total',
-      'Updates that were sent to subscribers, as they happened (live) or after the cursor of one that came back (replayed).',
+      'Updates that were sent to subscribers: as they happened (live), or later, from a cursor (replayed).',
       ['kind'],
     ),
 
     relayEntries: values(
       'counter',
       'trivium_relay_entries_total',
-      'With `NATS_URL`: events that this replica has followed, by where it had them from (relay or database).',
+      'With `NATS_URL`: events that this replica has read, by where from (relay or database).',
       ['source'],
     ),
     relayPublished: values(
       'counter',
       'trivium_relay_published_total',
-      'Events that this replica has published on the relay, which one replica does for all.',
+      'Events that this replica has published on the relay; one replica does this for all.',
       [],
     ),
     relayRefused: values(
       'counter',
       'trivium_relay_refused_total',
-      'Messages of the relay that were refused: not sealed by our keys (unreadable), or of another future of the log (forked).',
+      'Messages of the relay that were refused: encrypted with other keys (unreadable), or of another history of the log (forked).',
       ['reason'],
     ),
     relayConnected: values('gauge', 'trivium_relay_connected', '1 while the relay is connected.', []),

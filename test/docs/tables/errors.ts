@@ -9,7 +9,7 @@ const correct =
 const correctDocument = 'Correct the document, or pass an `operationName`.';
 const correctRequest = 'Correct the HTTP request: one operation as JSON, `POST` for mutations.';
 const sendText = 'This gateway has no manifest: send the text of the document.';
-const untrusted = 'Have the operator list the document among the [trusted ones](trusted-documents.md).';
+const untrusted = 'Ask the operator to add the document to the [trusted documents](trusted-documents.md).';
 const retryLater =
   'A service behind the gateway failed. Retry later (after `extensions.retryAfter`, if given). A mutation of a note may have taken effect: check first.';
 
@@ -18,7 +18,8 @@ const advice: Readonly<Record<ErrorCode | `${ApolloServerErrorCode}`, string>> =
   UNAUTHENTICATED: 'Sign in (again).',
   FORBIDDEN: 'The session lacks the [grant](sign-in.md#grants) that the message names.',
   BAD_USER_INPUT: correct,
-  CURSOR_INVALID: correct,
+  CURSOR_INVALID:
+    'Begin with the first page. In a subscription: query the list again, and subscribe from its `liveCursor`.',
   GRAPHQL_PARSE_FAILED: correctDocument,
   GRAPHQL_VALIDATION_FAILED: correctDocument,
   OPERATION_RESOLUTION_FAILURE: correctDocument,
@@ -27,10 +28,10 @@ const advice: Readonly<Record<ErrorCode | `${ApolloServerErrorCode}`, string>> =
   PERSISTED_QUERY_NOT_FOUND: untrusted,
   DOCUMENT_NOT_TRUSTED: untrusted,
   QUERY_TOO_COMPLEX:
-    'Ask for less, as the message says. On a mutation, the message also says whether it may have been carried out.',
+    'Ask for less, as the message says. For a mutation, it also says whether the mutation may have taken effect.',
   CURSOR_EXPIRED: 'Query the list again, and subscribe from its `liveCursor`.',
   RATE_LIMITED:
-    "Retry after `extensions.retryAfter` seconds. Retry a mutation only if the error's `path` ends with it.",
+    "Retry after `extensions.retryAfter` seconds. Retry a mutation only if its name is the last one in the error's `path`.",
   UPSTREAM_UNAVAILABLE: retryLater,
   UPSTREAM_TIMEOUT: retryLater,
   UPSTREAM_INVALID_RESPONSE: retryLater,

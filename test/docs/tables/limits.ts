@@ -37,11 +37,11 @@ const operations = [
   ['rows of a page', `${maxPageSize}; ${defaultPageSize} if none is given`, badInput],
   ['ids of `nodes`', count(maxPageSize), badInput],
   ['fields of an operation, as counted above', count(maxCost), tooComplex],
-  ['more fields in its answer, where lists turn out longer than counted', count(maxCost), tooComplex],
+  ['fields beyond that count, if lists are longer than estimated', count(maxCost), tooComplex],
   ['characters of its answer', count(maxCharacters), tooComplex],
   [
     'pages of notes that it reads',
-    `${maxCalls}; about ${maxMebibytes} MiB of them for connections`,
+    `${maxCalls}; about ${maxMebibytes} MiB of them in connections`,
     tooComplex,
   ],
   [
@@ -66,12 +66,12 @@ const operations = [
 const requests = [
   ['operations of one user in progress', count(perUser), 'the others wait for their turn'],
   [
-    'operations in progress of one network, for those who are not signed in',
+    'operations of one network in progress, without a session',
     count(perNetwork),
     'the others wait for their turn',
   ],
-  ['body of a request, of a webhook too', mebibytes(maxBodyBytes), '`413`'],
-  ['time in which nothing of an answer goes out', minutes(stalledMs), 'the connection is closed'],
+  ['body of a request or webhook', mebibytes(maxBodyBytes), '`413`'],
+  ['time in which a client takes nothing of its answer', minutes(stalledMs), 'the connection is closed'],
 ];
 
 const services = [
@@ -86,7 +86,7 @@ const services = [
     'the others wait up to 10 seconds',
   ],
   [
-    'notes among which `node(id:)` looks for one not listed lately',
+    'notes that `node(id:)` searches for one that was not listed lately',
     count(maxScannedNotes),
     'an error, never null',
   ],
@@ -98,17 +98,17 @@ const websockets = [
   ['operation id', `${maxIdBytes} bytes`, 'closed with `4400`'],
   [
     'subscriptions of one user on each replica',
-    `${mebibytes(maxPerUser.bytes)}: some 16,000 subscriptions, or about a hundred different filters of 1,000 ids. Equal subscriptions share memory, which counts once`,
+    `${mebibytes(maxPerUser.bytes)}: some 16,000 subscriptions, or about a hundred different filters of 1,000 ids. Equal subscriptions share memory, and it counts once`,
     rateLimited,
   ],
   [
-    'fields in the messages about one value of a filter, or without one, of one user on each replica',
+    'fields of all messages that one event can make for one user, on each replica',
     count(maxPerUser.fields),
     rateLimited,
   ],
   [
-    'silence, without even the answer to a ping',
-    `${seconds(beatMs)} to ${seconds(2 * beatMs)}; behind a long message, longer by the time that reading it takes at 17 KiB a second`,
+    'time without a sign of the client, such as the answer to a ping',
+    `${seconds(beatMs)} to ${seconds(2 * beatMs)}; longer while the client reads a long message (at 17 KiB a second)`,
     'the socket is dropped',
   ],
 ];
