@@ -27,6 +27,7 @@ export function createPaymentFamily(options: PaymentFamilyOptions): WebhookFamil
   const types = new Set(options.types);
   return {
     name: 'payments',
+    setting: 'PAYMENT_WEBHOOKS',
     scheme: {
       header: 'payments-signature',
       versions: ['v1', 'v0'],

@@ -22,6 +22,7 @@ const stageOf: ReadonlyMap<string, Stage> = new Map([
 export function createShipmentFamily({ skewSeconds }: { readonly skewSeconds: number }): WebhookFamily {
   return {
     name: 'shipments',
+    setting: 'SHIPMENT_WEBHOOKS',
     scheme: {
       header: 'shipping-signature',
       versions: ['v1'],

@@ -58,9 +58,9 @@ function isSignedBy(
 type Explain = (refused: Refused, genuine: boolean) => string;
 
 const explanations: Readonly<Record<string, Explain>> = {
-  ENDPOINT_UNKNOWN: ({ request: { endpointId }, family: { name } }) =>
+  ENDPOINT_UNKNOWN: ({ request: { endpointId }, family: { setting } }) =>
     `No endpoint “${brief(endpointId)}” is configured: look at the address that the service sends to, and at ` +
-    `${name === 'shipments' ? 'SHIPMENT_WEBHOOKS' : 'PAYMENT_WEBHOOKS'}.`,
+    `${setting}.`,
   SIGNATURE_MISSING: ({ family }) =>
     `There is no header ${family.scheme.header}: the service did not send it, or a proxy in between removed it.`,
   SIGNATURE_MALFORMED: (refused) => `The signature header cannot be read: ${malformation(refused)}.`,

@@ -6,6 +6,8 @@ import type { SignatureScheme } from './signature.js';
 export interface WebhookFamily {
   /** As in the route `/webhooks/<name>/:id`. */
   readonly name: string;
+  /** The setting that lists its endpoints and their secrets, such as `SHIPMENT_WEBHOOKS`; faults name it. */
+  readonly setting: string;
   readonly scheme: SignatureScheme;
   /**
    * Whether a secret may be rotated while the gateway runs, by others than its operator; the one it replaces then stays
