@@ -33,7 +33,7 @@ export type Upstreams = ReturnType<typeof upstreams>;
 /** Everything the operator can set, checked and typed. */
 export type Config = ReturnType<typeof toConfig>;
 
-/** The same with the upstream services filled in: those configured, or the sandbox's. */
+/** A `Config` whose upstream services are filled in: those configured, or the sandbox's. */
 export type GatewayConfig = Config & { readonly upstreams: Upstreams };
 
 /**

@@ -26,7 +26,7 @@ export interface OperationContext extends CallerContext {
   readonly resumeAfter?: string | undefined;
 }
 
-/** The caller, or `UNAUTHENTICATED`. */
+/** Returns the caller; throws `UNAUTHENTICATED` if there is no session. */
 export function requireCaller({ caller }: CallerContext): Caller {
   if (!caller) throw new NotSignedIn();
   return caller;

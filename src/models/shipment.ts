@@ -1,7 +1,7 @@
 /** The stages, in the order of the enum: of events at the same time, the one with the later stage wins. */
 export const stages = ['CREATED', 'IN_TRANSIT', 'OUT_FOR_DELIVERY', 'DELIVERY_FAILED', 'DELIVERED'] as const;
 
-/** How far a shipment has come. */
+/** How far a shipment has come, as the type of its newest event says (`apis/webhooks.md` §6). */
 export type Stage = (typeof stages)[number];
 
 /** A shipment as folded from its events; what no event has told yet is null. */

@@ -64,7 +64,7 @@ export interface Server {
   stop(): Promise<void>;
 }
 
-/** What the server works with. */
+/** The parts that the routes serve, where to listen, and who may call. */
 export interface ServerOptions {
   readonly host: string;
   /** 0 for any that is free. */

@@ -37,7 +37,7 @@ export interface Database extends Store {
   stop(): Promise<void>;
 }
 
-/** What a database is opened with. */
+/** How an embedded database is written, and where a Postgres is listened to. */
 export interface DatabaseOptions {
   /** The program of the thread that writes an embedded database: a module that calls `serveWriter`. */
   readonly writer: URL;

@@ -1,7 +1,7 @@
 import type { Deadline } from './deadline.js';
 import { UpstreamError, type UpstreamName } from './errors.js';
 
-/** One caller's share of the calls to a service. */
+/** One caller's share of the calls to a service at once: further ones wait in turn. */
 export interface Compartment {
   /**
    * Admits a call: at once (undefined), or when there is room; its deadline then starts anew. Rejects with an

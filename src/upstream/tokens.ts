@@ -24,7 +24,7 @@ export interface Tokens {
   stop(): void;
 }
 
-/** What an issuer returns. */
+/** An access token as an issuer returns it (`apis/appointments.md` §4). */
 export interface Issued {
   readonly token: string;
   readonly lifetimeSeconds: number;

@@ -21,7 +21,7 @@ import {
 import { replaced, type Entity, type Filter } from '../live/order.js';
 import { onViewer } from '../live/viewer.js';
 
-/** What an Apollo Client may be given besides. */
+/** What an application may add to the cache that `createApolloClient` makes. */
 export interface ApolloOptions {
   /** The application's own settings of the cache; the policies of the lists are added. */
   readonly cache?: InMemoryCacheConfig;

@@ -15,6 +15,7 @@ export interface Followed {
   hurry(): void;
 }
 
+/** How a followed subscription connects, and how it asks for `liveCursor` before it has a cursor of its own. */
 export interface FollowOptions {
   readonly transport: () => Transport;
   readonly post: Post;

@@ -9,12 +9,14 @@ export interface Credentials {
   readonly credentials: 'include' | 'omit';
 }
 
+/** The gateway's GraphQL address, the `fetch` to use, and the credentials that each request takes anew. */
 export interface HttpOptions {
   readonly url: string;
   readonly fetch: typeof globalThis.fetch;
   readonly credentials: () => Credentials;
 }
 
+/** `HttpOptions`, and who is told of another schema. */
 export interface PostOptions extends HttpOptions {
   /** Told once, if the gateway has another schema than the one that this client was built with. */
   readonly onOtherSchema: () => void;

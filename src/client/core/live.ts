@@ -6,6 +6,7 @@ import type { Sink, Transport } from './transport.js';
 import { canShareTabs, SharedTabs } from '../stream/shared-tabs.js';
 import { createStreamTransport } from '../stream/stream-transport.js';
 
+/** How subscriptions reach the gateway: by `webSocketImpl`, else by server-sent events over `fetch`. */
 export interface LiveOptions extends HttpOptions {
   readonly post: Post;
   /** Whether all tabs have the same session, so that one can run the subscriptions of all. */
@@ -24,6 +25,10 @@ export interface Live {
   stop(): void;
 }
 
+/**
+ * Creates the subscriptions of a client; they connect at the first one, and fall back to streams where no websocket
+ * opens.
+ */
 export function createLive(options: LiveOptions): Live {
   /** What is followed, and what tells that it is complete. */
   const active = new Map<Followed, () => void>();

@@ -5,6 +5,7 @@ export interface Page {
   leave(): void;
 }
 
+/** What to call when the page hears something; each may be called at any time until `leave`. */
 export interface PageListeners {
   readonly onWake: () => void;
   /** Somebody signed in or out in another tab. */

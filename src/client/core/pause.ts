@@ -9,6 +9,10 @@ export interface Pauses {
   skip(): void;
 }
 
+/**
+ * Creates pauses that double with each attempt, up to a maximum, with a random half so that clients do not come back
+ * at once.
+ */
 export function createPauses(): Pauses {
   const ends = new Set<() => void>();
   let skipsNext = false;

@@ -17,6 +17,7 @@ export interface Session {
 /** Where a token survives, such as `localStorage`; one that is full or forbidden is done without. */
 export type TokenStorage = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
 
+/** Where a session is kept: in a cookie, in `storage`, or in memory alone. */
 export interface SessionOptions {
   readonly url: string;
   /** A session's token, for a program that has one. */
@@ -43,6 +44,7 @@ export interface SessionKeeper {
 const unknown: Session = { status: 'unknown', viewer: null, ended: false };
 const signedOut: Session = { status: 'signed-out', viewer: null, ended: false };
 
+/** Keeps the session of the gateway at `url`; it is `unknown` at first where a token or a cookie may stand for one. */
 export function createSessionKeeper({ url, token, storage, usesCookie }: SessionOptions): SessionKeeper {
   const key = `trivium ${url}`;
   const listeners = new Set<(session: Session) => void>();

@@ -4,6 +4,7 @@ import { pingEveryMs, watchLiveness } from './liveness.js';
 import { createPauses } from './pause.js';
 import type { Transport } from './transport.js';
 
+/** Where and as whom a websocket connects. */
 export interface SocketOptions {
   /** The gateway's origin, `http:` or `https:`. */
   readonly url: string;

@@ -36,6 +36,7 @@ export interface Coverage {
   clear(): void;
 }
 
+/** The cache that is kept covered: how it takes an entity, and how it asks for everything again. */
 export interface CoverageOptions {
   readonly trivium: Trivium;
   /** Puts an entity where it belongs in a cached list, or takes it out. */

@@ -20,6 +20,7 @@ export interface Families {
   readonly payments: { readonly entity: PaymentPartsFragment; readonly filter: PaymentFilter };
 }
 
+/** The root field of a live list: `shipments` or `payments`. */
 export type Family = keyof Families;
 
 /** A list as it is shown. */

@@ -40,6 +40,7 @@ export interface Streams {
 /** Opens a subscription; returns what unsubscribes. */
 type Subscribe = (document: AnyDocument, variables: Record<string, unknown>, sink: Sink) => () => void;
 
+/** Creates the streams of a client: parts of the same subscription share one. */
 export function createStreams(subscribe: Subscribe): Streams {
   const streams = new Map<string, Set<Stream>>();
 

@@ -21,7 +21,7 @@ export interface Watchers {
   stop(): void;
 }
 
-/** What watchers work with. */
+/** Asks which watched sessions still stand, and tells of those that ended. */
 export interface WatchersOptions {
   /** Which of these sessions have not ended. */
   standing(ids: readonly string[]): Promise<ReadonlySet<string>>;

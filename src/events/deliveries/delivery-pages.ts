@@ -17,7 +17,7 @@ export interface DeliveryFilter {
   readonly types?: readonly string[] | undefined;
 }
 
-/** What deliveries are read from. */
+/** The database, and one operation's budget for reading it. */
 export interface DeliverySource {
   readonly database: Pick<Database, 'engine' | 'kysely'>;
   readonly reads: Reads;

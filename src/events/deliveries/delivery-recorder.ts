@@ -17,7 +17,7 @@ export interface DeliveryRecorder {
   accepted(delivery: Delivery, outcome: Outcome): void;
 }
 
-/** What a recorder works with. */
+/** The families and secrets that explain a refusal, and where a delivery that the log does not tell of goes. */
 export interface RecorderOptions {
   readonly families: readonly WebhookFamily[];
   readonly secrets: Pick<Secrets, 'history'>;

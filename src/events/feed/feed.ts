@@ -68,7 +68,10 @@ export interface SubscriptionSource<T> extends AsyncIterable<T> {
   readonly selected: readonly Selection[];
 }
 
-/** What a feed works with. */
+/**
+ * The log that is followed, and how a feed learns of new entries: from the database or, with a relay, from another
+ * replica.
+ */
 export interface FeedOptions {
   readonly log: Log;
   readonly database: Database;

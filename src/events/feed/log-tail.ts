@@ -9,7 +9,7 @@ import { findEnd, type LogEnd } from '../log/log-end.js';
 import { expired, placeFrom, type Place } from '../log/log-position.js';
 import { createCache, type Cache } from '../../lib/cache/cache.js';
 
-/** What a tail works with. */
+/** The log that is read, and how reading it is retried; with a relay, entries come from another replica first. */
 export interface TailOptions {
   readonly log: Log;
   readonly database: Database;

@@ -31,7 +31,7 @@ export interface GiveUpLimit {
   readonly ms: number;
 }
 
-/** What a retrier works with. */
+/** The database whose absence is waited out, and how often an event that fails by itself is tried. */
 export interface RetrierOptions {
   readonly database: Pick<Database, 'ping'>;
   readonly telemetry: Telemetry;

@@ -66,7 +66,7 @@ export interface Bounds {
   readonly pruned: number;
 }
 
-/** What a log works with. */
+/** Where events are stored, by which commit, and how long they stay. */
 export interface LogOptions {
   readonly database: Database;
   /** Appends deliveries in one transaction (`createCommit`). */

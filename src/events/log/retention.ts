@@ -7,7 +7,7 @@ import type { EventTable } from '../../store/sql/schema.js';
 import { clockSkew } from '../../store/clock-skew.js';
 import type { Executor } from '../../store/store.js';
 
-/** What retention works with. */
+/** Whose events are deleted, by which clock, and after how many days. */
 export interface RetentionOptions {
   readonly database: Database;
   readonly clock: Clock;

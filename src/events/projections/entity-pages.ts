@@ -11,7 +11,7 @@ import type { StateTable } from '../log/projection.js';
 /** An entity's position in the order of latest activity. */
 export type EntityPosition = readonly [instant: string, id: string];
 
-/** What entities are read from. */
+/** A family's state table on one engine, and one operation's budget for reading it. */
 export interface EntitySource {
   readonly engine: Engine;
   readonly db: Executor;

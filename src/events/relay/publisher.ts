@@ -9,7 +9,7 @@ import { findEnd } from '../log/log-end.js';
 import type { NatsStream } from './nats-stream.js';
 import { sealReference, sealRows } from './stretch.js';
 
-/** What entries are published with. */
+/** The log whose entries one replica publishes, and the sealer that keeps them unreadable on the way. */
 export interface PublisherOptions {
   readonly log: Log;
   readonly database: Database;

@@ -19,7 +19,7 @@ export interface Relay {
 
 type Hear = (stretch: Stretch | undefined) => void;
 
-/** What a relay works with. */
+/** `PublisherOptions`, and the NATS servers that carry the entries. */
 export interface RelayOptions extends PublisherOptions {
   readonly servers: NatsServers;
 }

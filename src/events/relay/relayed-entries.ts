@@ -4,7 +4,7 @@ import type { Place } from '../log/log-position.js';
 import type { Relay } from './relay.js';
 import type { Stretch } from './stretch.js';
 
-/** What `RelayedEntries` works with. */
+/** The relay whose entries are put in order after `place`, and who is told when some have come, or are lacking. */
 export interface RelayedEntriesOptions {
   readonly relay: Relay;
   readonly telemetry: Telemetry;

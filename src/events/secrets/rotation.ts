@@ -42,7 +42,7 @@ export class SecretLost extends Error {
   }
 }
 
-/** What rotations work with. */
+/** Where secrets are stored and held, and which endpoints may rotate theirs. */
 export interface RotationOptions {
   readonly database: Database;
   readonly vault: Vault;

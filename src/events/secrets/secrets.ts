@@ -39,7 +39,7 @@ export interface SecretsHistory {
   readonly previousUntil: number | null;
 }
 
-/** What the secrets work with. */
+/** The families, the secrets that the operator configured, and the sealed store of those in use. */
 export interface SecretsOptions {
   readonly database: Database;
   readonly sealer: Sealer;

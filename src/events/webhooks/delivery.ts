@@ -1,4 +1,4 @@
-/** A verified webhook, parsed. */
+/** A verified webhook, parsed by its family; the log stores it once for each `eventId`. */
 export interface Delivery {
   /** The family of webhooks, for example `shipments`; the log has a fold for it. */
   readonly family: string;

@@ -24,20 +24,22 @@ import {
 import type { Secrets } from '../secrets/secrets.js';
 import { findSignatureFault, mayMatch, type SignatureFault } from './signature.js';
 
-/** What to answer. */
+/** The answer to a delivery; a refusal has the body `{"error":{"code","message"}}`. */
 export interface WebhookAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-/** Receives webhooks. */
+/** Receives the webhooks of all families (`apis/webhooks.md` §5, §6). */
 export interface Receiver {
   /** Verifies, parses and stores one delivery; never rejects, and answers 200 only once the event is durable. */
   receive(request: WebhookRequest): Promise<WebhookAnswer>;
 }
 
-/** What the receiver works with. */
+/**
+ * The families and secrets by which deliveries are verified, the log that they go to, and how long it is waited for.
+ */
 export interface ReceiverOptions {
   readonly families: readonly WebhookFamily[];
   readonly secrets: Pick<Secrets, 'valid' | 'latest'>;

@@ -91,6 +91,7 @@ export interface PageArguments {
 
 /** The maximum size of a page, and its default, for every connection. */
 export const maxPageSize = 100;
+/** The size of a page where neither `first` nor `last` is given. */
 export const defaultPageSize = 20;
 /** The maximum number of entities that a router may ask for at once: it does not divide what it needs. */
 export const maxEntities = 1_000;
@@ -129,7 +130,7 @@ export interface Cursors {
 
 const maxSealed = 1_000;
 
-/** Cursors sealed with this sealer. */
+/** Creates cursors sealed with this sealer; equal positions give equal cursors on every replica with the same keys. */
 export function createCursors(sealer: Sealer): Cursors {
   const text = ({ connection, userId, filter }: CursorPlace) =>
     `cursor ${JSON.stringify([connection, userId ?? null, canonical(filter)])}`;
@@ -228,7 +229,7 @@ export function toConnection<T>(rows: readonly T[], cursorAt: CursorAt, more: Mo
   return new RowPage(rows, cursorAt, more);
 }
 
-/** An edge by itself. */
+/** An edge outside a page, such as that of a new object; its cursor is made on demand. */
 export function toEdge<T>(node: T, cursor: () => string): Edge<T> {
   return new PageEdge(node, 0, cursor);
 }

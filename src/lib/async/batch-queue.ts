@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { countWithin } from '../portion.js';
 
-/** What a queue works with. */
+/** How a batch is committed, and the limits of a batch and of what may wait. */
 export interface QueueOptions<T, R> {
   /**
    * Commits a batch and resolves with an outcome for each item; called for one batch at a time. When it rejects, the

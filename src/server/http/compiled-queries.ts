@@ -46,7 +46,7 @@ export interface Work {
   work?: AdmittedWork | undefined;
 }
 
-/** What compiled queries work with. */
+/** The schema that is compiled, what admits and measures an operation, and how its context is made. */
 export interface CompiledQueriesOptions {
   readonly schema: GraphQLSchema;
   readonly costs: Costs;

@@ -43,7 +43,7 @@ interface Held {
   readonly shares: Map<unknown, number>;
 }
 
-/** What a subscription is weighed by. */
+/** What decides how much memory and work a subscription takes. */
 export interface Weighed {
   readonly document: DocumentNode;
   /** That of its group. */

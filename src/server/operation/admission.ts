@@ -26,6 +26,7 @@ export interface Work {
 
 /** How many operations of a user, or of a network whose users are not known, are in progress at once. */
 export const perUser = 8;
+/** How many operations of a network whose users are not known are in progress at once. */
 export const perNetwork = 32;
 /** What an operation takes in the heap besides what it was given. */
 const operationBytes = 4_000;

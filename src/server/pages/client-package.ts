@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Callers } from '../operation/authenticate.js';
 import { refuse, serveReading } from '../http/routes.js';
 
+/** The package file, and who may have it. */
 export interface ClientPackageOptions {
   /** The packed client package. */
   readonly clientPackage: URL;

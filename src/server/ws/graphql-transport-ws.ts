@@ -36,7 +36,7 @@ const notLive = '"authorization" is not "Bearer " and the token of a live sessio
 /** Operations under way on one socket: queries that are not yet answered, and subscriptions. */
 export const maxRunning = 1_000;
 
-/** What the protocol works with. */
+/** What a websocket needs to tell who calls, and to check, run and measure their operations. */
 export interface ProtocolOptions {
   readonly schema: GraphQLSchema;
   readonly rules: Rules;

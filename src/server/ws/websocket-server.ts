@@ -27,6 +27,7 @@ export interface GraphqlSockets {
   stop(): Promise<void>;
 }
 
+/** How often, in milliseconds, each websocket is pinged and ended if nothing came since the last ping. */
 export const beatMs = 15_000;
 const closeMs = 1_000;
 /** How sockets end in the ordinary course: normally, by leaving, without a code, by a restart of ours. */
@@ -34,6 +35,7 @@ const usualCodes: ReadonlySet<number> = new Set([1000, 1001, 1005, 1012]);
 /** Clients that are asked to move come back at once: not all in one second. */
 const retiredAtOnce = 125;
 const retireEveryMs = 100;
+/** The maximum size of a message from a client, in bytes; a longer one closes its websocket with `1009`. */
 export const maxMessageBytes = 1024 * 1024;
 
 interface GraphqlSocketsOptions extends ProtocolOptions {

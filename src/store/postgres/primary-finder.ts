@@ -8,7 +8,7 @@ import { UnfitServer, type TimelineFence } from './timeline.js';
 const roundMs = 1_000;
 const pauseMs = 100;
 
-/** What a `PrimaryFinder` works with. */
+/** The servers that are asked, and the fence that keeps connections off older timelines. */
 export interface PrimaryFinderOptions {
   /** Those of the address, in order. */
   readonly hosts: readonly Host[];

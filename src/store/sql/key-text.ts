@@ -15,7 +15,7 @@ export function keyText(text: string): string {
   return Buffer.byteLength(key) <= maxKeyBytes ? key : `\\#${digest(key)}`;
 }
 
-/** The same; null where there is no text. */
+/** The database key of a text (`keyText`); null where there is no text. */
 export function keyTextIf(text: string | null | undefined): string | null {
   return text == null ? null : keyText(text);
 }

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 
 /** What a signal can be about. */
 export const channels = ['log', 'sessions', 'secrets'] as const;
+/** One of `channels`. */
 export type Channel = (typeof channels)[number];
 
 /** The name of a channel in Postgres, with a prefix, since other programs may have channels there too. */

@@ -23,7 +23,7 @@ export function checkParameters(values: readonly unknown[]): readonly Parameter[
   return values as readonly Parameter[];
 }
 
-/** The same for SQLite, where each parameter may be an array of values. */
+/** Checks parameters for SQLite as `checkParameters` does; each may also be an array of values. */
 export function checkBound(values: readonly unknown[]): Bound {
   return values.some(Array.isArray)
     ? values.map((column) => checkParameters(column as readonly unknown[]))

@@ -11,6 +11,7 @@ export interface Sized {
 }
 
 const mebibyte = 1024 * 1024;
+/** How many mebibytes of texts one operation may read from the database. */
 export const defaultMebibytes = 64;
 /** Octets of texts that one statement reads: an embedded database blocks the main thread meanwhile. */
 const maxStatementOctets = 4 * mebibyte;

@@ -24,7 +24,7 @@ export interface RequestsUnderWay<R> {
   join(request: Keyed, run: Run<R>): Promise<R> | undefined;
 }
 
-/** For the requests of one process. */
+/** Creates the map of requests under way; it knows those of this process only. */
 export function createRequestsUnderWay<R>(): RequestsUnderWay<R> {
   /** The results of the requests under way, by user, key and input. */
   const results = new Map<string, Promise<R>>();

@@ -3,7 +3,7 @@ import type { Note } from '../../../models/note.js';
 import { maxLimit, type NoteFilter, type NoteList, type Pager, maxScannedNotes } from './pager.js';
 import type { PagePlace } from './page-index.js';
 
-/** What a search looks through. */
+/** The service's lists that a search scans, and where notes were last seen. */
 export interface SearchSource {
   readonly pager: Pager;
   readonly list: (filter: NoteFilter) => NoteList;

@@ -16,7 +16,7 @@ import { maxLimit, type NoteList, type Page, type Pager, maxScannedNotes } from 
 /** The arguments of a connection that is read forward only, as the service's cursors are. */
 export type ForwardPage = Pick<PageArguments, 'first' | 'after'>;
 
-/** What a connection is made of. */
+/** The list of the service behind a connection, the pager that reads it, and what its cursors are bound to. */
 export interface ConnectionSource {
   readonly cursors: Cursors;
   readonly place: CursorPlace;

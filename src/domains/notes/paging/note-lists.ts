@@ -21,7 +21,9 @@ export interface PageOwner {
 }
 
 const pagesAtOnce = 4;
+/** How many calls to the service one operation may make for lists. */
 export const maxCalls = 250;
+/** How many mebibytes of answers to these calls one operation may read. */
 export const maxMebibytes = 64;
 
 /** The service's lists as one operation reads them: a few pages at a time, and within the limits of an operation. */

@@ -14,7 +14,7 @@ export interface TooLarge {
   readonly tooLarge: UpstreamError;
 }
 
-/** One of the service's lists. */
+/** One list of the service, by its filter (`apis/notes.md` §4). */
 export interface NoteList {
   readonly filter: NoteFilter;
   read(start: PageStart): Promise<NotePage | Refused | TooLarge>;

@@ -14,7 +14,7 @@ export interface NewNote {
   readonly isPinned?: boolean;
 }
 
-/** What to change of a note. */
+/** The fields of a note to change; one that is absent stays as it is (`apis/notes.md` §4). */
 export type NoteChange = Partial<NewNote>;
 
 /** With whom to share a note, and what they may do. */

@@ -13,7 +13,7 @@ export interface Profile {
   readonly createdAt: string;
 }
 
-/** One page of notes; without a next cursor it is the last. With one it may be the last too: see `pages.ts`. */
+/** One page of notes; without a next cursor it is the last. With one it may be the last too: see `pager.ts`. */
 export interface NotePage {
   readonly notes: readonly Note[];
   readonly nextCursor: string | undefined;

@@ -45,6 +45,7 @@ export const defaultRows = 5;
 /** How often a field below `__schema` or `__type` counts: GraphiQL's own query comes to some 20,000. */
 const schemaRows = 100;
 const schemaFields = new Map([SchemaMetaFieldDef, TypeMetaFieldDef].map((field) => [field.name, field]));
+/** The cost of an operation that asks for no fields. */
 export const nothing: Cost = { fields: 0, expandedFields: 0 };
 
 /** Counts the fields that one operation, with these variables, asks for. */

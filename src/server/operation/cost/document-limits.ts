@@ -12,20 +12,27 @@ export type Variables = Readonly<Record<string, unknown>>;
 export const operationMs = 30_000;
 /** Bounds the tokens of a document. */
 export const parseOptions = { maxTokens: 5_000 } as const;
+/** How deep an operation, with its fragments expanded, and its variables may be nested. */
 export const maxDepth = 200;
+/** How many lines a document may have. */
 export const maxLines = 10_000;
 /** In characters. GraphQL repeats names in its errors, and there may be a hundred of those. */
 export const maxName = 255;
+/** How many fields the values of an operation's variables may have. */
 export const maxFields = 10_000;
 /** In an answer. */
 export const maxCharacters = 32_000_000;
 /** How many fields an operation may ask for, and how many it may have with its fragments expanded. */
 export const maxCost = 50_000;
+/** The message of `QUERY_TOO_COMPLEX` for an answer of more than `maxCost` fields. */
 export const tooManyFields = `The response could have more than ${maxCost} fields: request smaller pages, or fewer fields of each item.`;
+/** The message of `QUERY_TOO_COMPLEX` for fragments that expand to more than `maxCost` fields. */
 export const tooManyExpandedFields = `The operation has more than ${maxCost} fields once its fragments are expanded: spread them less often.`;
 /** Of a mutation, with its fragments expanded: each may be a call to a service. */
 export const maxMutations = 20;
+/** The message of `QUERY_TOO_COMPLEX` for more than `maxMutations` root fields. */
 export const tooManyMutations = `A mutation has at most ${maxMutations} root fields: send several.`;
+/** Added to the error of a mutation whose call may have reached the service. */
 export const maybeApplied = 'The mutation may still have taken effect.';
 const tooLong = `The response has more than ${maxCharacters} characters: request less.`;
 
