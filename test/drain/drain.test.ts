@@ -4,6 +4,7 @@ import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
 import { createDrain } from '../../src/server/http/graceful-shutdown.js';
+import { transports } from '../server/live/transports.js';
 import { openSocket, type RawSocket } from '../server/sockets.js';
 import { createTestFile } from '../support/engines.js';
 import { allGrants, demo } from '../support/testbed.js';
@@ -170,6 +171,23 @@ describe('a gateway that is stopped', () => {
     expect(await asking.closed).toBe(1012);
     expect(await ended).toBe(0);
   });
+
+  test.each(transports)(
+    'answers a query over %s before the end, and ends updates at once',
+    async (_, open) => {
+      const updates = await open(gateway.url, token, 'subscription { shipmentUpdates { cursor } }');
+      delayNotes({ kind: 'delay', ms: 60_000 });
+      const asking = open(gateway.url, token, '{ notes { nodes { id } } }');
+      await notesRequested();
+      const ended = gateway.end();
+      expect(await updates.ended).toBe('cut');
+      await sandbox.clock.advance(60_000);
+      const answered = await asking;
+      expect((await answered.next()).data.notes.nodes.length).toBeGreaterThan(0);
+      expect(await answered.ended).toBe('complete');
+      expect(await ended).toBe(0);
+    },
+  );
 
   test('has a websocket whose queries overlap without a pause ask again elsewhere, rather than fail', async () => {
     sandbox.faults.add({ service: 'notes', act: { kind: 'delay', ms: 1_000 } });
