@@ -22,7 +22,7 @@ test('a single measurement is run in the suite that has it', () => {
   expect(read('--only', 'Q2')).toMatchObject({ suites: ['queries'], only: 'Q2' });
 });
 
-test('what does not exist is refused with what does', () => {
+test('an unknown suite or measurement is refused, and the known ones are named', () => {
   expect(() => read('speed')).toThrow('There is no suite speed.\nnpm run bench -- [queries|fanout|ingest]');
   expect(() => read('--only', 'Q9')).toThrow(
     'There is no measurement Q9. Their names:\nqueries: Q1, Q2\nfanout: memory\ningest: none',

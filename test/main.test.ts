@@ -41,7 +41,7 @@ async function refusal(
   return gateway.output();
 }
 
-test('a port in use is told without a stack, and with its setting', async () => {
+test('a port in use is reported with its setting and without a stack', async () => {
   const other = createServer().listen(0, '127.0.0.1');
   onTestFinished(() => void other.close());
   await once(other, 'listening');

@@ -20,7 +20,7 @@ test('what breaks clients since the last release is told in the changelog, by th
   expect(untoldBreaks(released, current, changelog)).toEqual([]);
 });
 
-test('a break that nobody told is found', () => {
+test('a breaking change that the changelog does not name is found', () => {
   const before = 'type Query { note(id: ID!): String, notes: [String] }';
   const after = 'type Query { note(id: ID!, tag: String!): String }';
   const changes =

@@ -18,7 +18,7 @@ test.each([
 });
 
 test.each(['HOSTNAME', 'PATH', 'HOME', 'NODE_OPTIONS', 'LANG', 'NOTES_SERVICE_HOST', 'NOTES_PORT_80_TCP'])(
-  '%s is somebody else’s',
+  '%s, a name that other programs use, gives no warning',
   (name) => expect(warningsOf({ [name]: 'x' })).toEqual([]),
 );
 
@@ -27,7 +27,7 @@ test('every setting is known, also from a file, and so are the settings of the s
   expect(warningsOf(Object.fromEntries(names.map((name) => [name, '1'])))).toEqual([]);
 });
 
-test('a base address without /v1 is doubtful', () => {
+test('a base address without /v1 gives a warning', () => {
   const url = 'https://api.example';
   expect(warningsOf({ NOTES_BASE_URL: `${url}/v1/`, APPOINTMENTS_BASE_URL: `${url}/v1` })).toEqual([]);
   expect(warningsOf({ NOTES_BASE_URL: url })).toEqual([
@@ -35,7 +35,7 @@ test('a base address without /v1 is doubtful', () => {
   ]);
 });
 
-test('production without grants, and what is nearly production, are doubtful', () => {
+test('production without grants, and a NODE_ENV that is nearly production, give a warning', () => {
   expect(warningsOf({ NODE_ENV: 'production', GRANTS: '{}' })).toEqual([]);
   expect(warningsOf({ NODE_ENV: 'production' })).toEqual([
     expect.stringMatching(/^GRANTS is not set, so that/),
@@ -45,7 +45,7 @@ test('production without grants, and what is nearly production, are doubtful', (
   ]);
 });
 
-test('a relay between replicas is doubtful where there can be only one', () => {
+test('NATS_URL beside an embedded database, which has one replica, gives a warning', () => {
   const NATS_URL = 'nats://gateway:a-secret@nats.example';
   expect(warningsOf({ NATS_URL, DATABASE_URL: 'postgres://db.example/x' })).toEqual([]);
   expect(warningsOf({ NATS_URL, DATABASE_URL_FILE: '/run/secrets/database' })).toEqual([]);

@@ -94,6 +94,6 @@ describe('grants that are replaced', () => {
   });
 });
 
-test('with METRICS_PORT the metrics are not at the port of the rest', async () => {
+test('with METRICS_PORT the metrics are served at that port only', async () => {
   expect((await fetch(`${testbed.url}/metrics`)).status).toBe(404);
 });

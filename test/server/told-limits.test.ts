@@ -72,7 +72,7 @@ describe('the cost of an operation', () => {
     socket.close();
   });
 
-  test('is measured', async () => {
+  test('is counted in the metrics of each type of operation', async () => {
     const count = (type: string) =>
       scrape(testbed.telemetry.metrics, `trivium_operation_cost_fields_count{type="${type}"}`);
     const sum = () => scrape(testbed.telemetry.metrics, 'trivium_operation_cost_fields_sum{type="query"}');

@@ -57,7 +57,7 @@ describe('a quota', () => {
     expect([...take(2, 'one'), ...take(1, 'two')]).toEqual([undefined, 3660, undefined]);
   });
 
-  it('pauses a token', () => {
+  it('refuses a paused token until its pause is over, and no other token', () => {
     const { clock, quota, take } = start(Infinity);
     quota.of('token').pause(90);
     expect([...take(1), ...take(1, 'other')]).toEqual([90, undefined]);

@@ -16,7 +16,7 @@ function startCall() {
   return { resolve, reject, start, starts };
 }
 
-describe('flights', () => {
+describe('shared calls', () => {
   it('make one call for all callers that ask for the same', async () => {
     const flights = createFlights<string>('notes');
     const { start, starts, resolve } = startCall();
@@ -75,7 +75,7 @@ describe('flights', () => {
     expect(await flights.share('owner', 'key', next.start)).toBe('landed');
   });
 
-  it('that were dropped still end, but nobody joins them', async () => {
+  it('that were dropped still end, but later callers start one of their own', async () => {
     const flights = createFlights<string>('notes');
     const [before, after] = [startCall(), startCall()];
     const early = flights.share('owner', 'key', before.start);

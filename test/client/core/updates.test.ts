@@ -86,7 +86,7 @@ test('keeps the subscriptions of one client apart', async () => {
   await pays.return?.();
 });
 
-test('leaves what is not taken on the server, and loses nothing of it', async () => {
+test('leaves events that are not taken yet on the server, and loses none', async () => {
   const trivium = connect();
   const updates = trivium.updates(ShipmentUpdatesDocument, { after: await liveCursor() });
   const sent = await emit(30);

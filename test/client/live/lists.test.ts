@@ -109,7 +109,7 @@ test("random events, mounts, pages and cuts: at rest each list is the gateway's 
   await expect(played).resolves.toBeUndefined();
 });
 
-test('shown again, a list goes on where it was: nothing is asked or replayed', async () => {
+test('a list that is shown again goes on where it was, without a new request or replay', async () => {
   const trivium = proxied.connect();
   const list = createLiveList(trivium, 'shipments', { first: 5 });
   const leave = observe(list);

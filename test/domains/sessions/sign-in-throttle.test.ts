@@ -124,7 +124,7 @@ describe('a throttle', () => {
     await expect(attempt('twice', right)).rejects.toEqual(limited(60));
   });
 
-  test('counts what its judge counts, a rejection too', async () => {
+  test('counts as a failure what the given function calls one, also a rejection', async () => {
     const cut = () => Promise.reject(new Error('cut'));
     for (let count = 0; count < 3; count += 1)
       await expect(throttle.attempt('a', cut, ({ status }) => status === 'rejected')).rejects.toThrow('cut');

@@ -34,7 +34,7 @@ test('keeps the newest of each kind, whatever comes of another', () => {
   ]);
 });
 
-test('holds no more than so many characters, and drops from what takes up most', () => {
+test('holds a bounded number of characters, and drops first from the kind that takes up most', () => {
   const recent = new RecentDeliveries({ perKind: 1_000, weight: 100_000 });
   recent.add('small', refusal('SIGNATURE_TOO_OLD', 1, 'short'));
   for (let at = 2; at < 500; at++) recent.add('large', refusal('SIGNATURE_WRONG', at, 'x'.repeat(9_500)));

@@ -131,7 +131,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       await expectGot(member, '1 2');
     });
 
-    test('has its own rendering', async () => {
+    test('is rendered apart from other groups', async () => {
       const [one, other] = [createMember(), createMember()];
       feed.multicast.join('one', createRendering(), one);
       feed.multicast.join(
@@ -158,7 +158,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       expect(rendering.rendered).toEqual(['3', '3*']);
     });
 
-    test('with a selection renders nothing else', async () => {
+    test('with a selection renders only the events that it selects', async () => {
       const selection = {
         keyOf: ({ eventId }: LogEntry) => eventId,
         values: new Set(['event 2', 'event 4', 'event 9']),

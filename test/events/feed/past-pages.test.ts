@@ -71,7 +71,7 @@ describe('the past', () => {
     expect(world.reads).toEqual([0, 0, 0]);
   });
 
-  test('lacks what the log no longer has', async () => {
+  test('has no entry that the log no longer has', async () => {
     const world = createWorld(100);
     world.pruned = 40;
     const past = createPast(world.log, world.tail);

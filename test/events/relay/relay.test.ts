@@ -205,7 +205,7 @@ describe.skipIf(noPostgres ?? noNats)('the relay', () => {
     for (const { member } of replicas) expect(member.got).toEqual(events(1, head));
   });
 
-  test('does not mix a restored database with its other future', async () => {
+  test('drops entries of the time after a backup once the database is restored from it', async () => {
     const replicas = [await openReplica(), await openReplica()];
     await getInStep(replicas);
     const kept = head;
@@ -229,7 +229,7 @@ describe.skipIf(noPostgres ?? noNats)('the relay', () => {
     for (const member of after) await expectGot(member, 'another and one more');
   });
 
-  test('may be away at the start, and later, and says so once', async () => {
+  test('may be unreachable at the start and later, and logs that once', async () => {
     const address = `127.0.0.1:${await freePort()}`;
     const replica = await openReplica({ address });
     await append([replica], 5);

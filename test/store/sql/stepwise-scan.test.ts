@@ -78,7 +78,7 @@ describe('a page read in steps', () => {
     ]);
   });
 
-  test('has a row that moves to its start meanwhile', async () => {
+  test('still has a row that moves to the start of the page while it is read', async () => {
     const rows = ['1a!', '2b', '3c', '4d', '5e!', '6f!'];
     expect(await readWhile(3, [...rows], 'end 3c', move('5e!', '0e!'))).toEqual(['0e!', '1a!', '6f!']);
     expect(await readWhile(2, [...rows], 'match 5e!', move('5e!', '0e!'))).toEqual(['0e!', '1a!']);

@@ -134,7 +134,7 @@ describe('the cost of an operation', () => {
     expect(tooCostly(wide)).toBeDefined();
   });
 
-  test('has a limit', () => {
+  test('is refused above the limit, and a page with all fields is below it', () => {
     const page = (below: string) => `notes(first: 100) { nodes { ${below} } }`;
     expect(
       tooCostly(`{ ${page('id title content tags { name count } isPinned createdAt updatedAt')} }`),
