@@ -111,7 +111,10 @@ export function createCoverage({ trivium, apply, bySelection, expired }: Coverag
       const list: List = { family, filter, selection, end, endCursor, cursor: liveCursor };
       for (const cover of covers) if (known) cover.leave(known);
       lists.set(key, list);
-      for (const cover of covers) cover.join(list);
+      // Not before the cache has the answer, on top of which goes what has happened since.
+      setTimeout(() => {
+        if (lists.get(key) === list) for (const cover of covers) cover.join(list);
+      });
     } else if (known && isNext(after, known.endCursor)) Object.assign(known, { end, endCursor });
     const belongs = ({ node }: { readonly node: Entity }) =>
       !isPlaceable(filter, node) || matches(filter, node);
@@ -215,7 +218,7 @@ class Cover {
   }
 
   join(list: List): void {
-    if (list.family !== this.#family) return;
+    if (list.family !== this.#family || this.#parts.has(list)) return;
     const listener = {
       next: (answer: Answer) => {
         this.#tell(answer);

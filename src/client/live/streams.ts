@@ -53,7 +53,8 @@ export function createStreams(subscribe: Subscribe): Streams {
     const every = (act: (listener: Listener) => void) => [...stream.listeners.keys()].forEach(act);
     const take = (answer: Answer | undefined, cursor: string | undefined) => {
       if (cursor !== undefined) remember(stream, cursor, answer);
-      for (const [listener, part] of stream.listeners) deliver(listener, part, answer, cursor);
+      for (const [listener, part] of [...stream.listeners])
+        if (stream.listeners.has(listener)) deliver(listener, part, answer, cursor);
       if (cursor !== undefined) merge(streams.get(key)!, stream, cursor);
     };
     stream.leave = subscribe(

@@ -55,10 +55,11 @@ export interface CachingClient {
 
 const types = ['created', 'in_transit', 'out_for_delivery', 'delivery_failed', 'delivered'];
 const all: Asked = { family: 'shipments', filter: {} };
+const ofUps: Asked = { family: 'shipments', filter: { carrier: 'ups' } };
 const lists: readonly Asked[] = [
   all,
   { family: 'shipments', filter: { stage: 'IN_TRANSIT' } },
-  { family: 'shipments', filter: { carrier: 'ups' } },
+  ofUps,
   { family: 'payments', filter: {} },
   { family: 'payments', filter: { currency: 'eur' } },
 ];
@@ -174,6 +175,27 @@ async function play(proxied: ProxiedGateway, client: CachingClient, steps: reado
   for (const list of shown) list?.stop();
 }
 
+/** A `fetch` whose answers can be held back once they are there. */
+export function holdAnswers() {
+  const held: (() => void)[] = [];
+  let isHolding = false;
+  return {
+    hold: () => void (isHolding = true),
+    /** How many answers wait. */
+    held: () => held.length,
+    release() {
+      isHolding = false;
+      for (const pass of held.splice(0)) pass();
+    },
+    async fetch(...request: Parameters<typeof fetch>): Promise<Response> {
+      const response = await fetch(...request);
+      const text = await response.text();
+      if (isHolding) await new Promise<void>((pass) => held.push(pass));
+      return new Response(text, response);
+    },
+  };
+}
+
 /** Runs the tests that every client with a cache has to pass. */
 export function testCache(create: (trivium: Trivium) => CachingClient): void {
   const proxied = useProxiedGateway();
@@ -211,6 +233,27 @@ export function testCache(create: (trivium: Trivium) => CachingClient): void {
     expect(changes - before).toBeLessThanOrEqual(2);
     leave();
     list.stop();
+    client.stop();
+  });
+
+  test('an answer that comes late misses nothing that happened meanwhile', async () => {
+    for (let shipment = 0; shipment < 3; shipment++) await emit(proxied, shipment, 0, 0);
+    const holding = holdAnswers();
+    const client = create(proxied.connect({ fetch: holding.fetch }));
+    const list = observe(client, all);
+    await expect.poll(() => list.rows()?.length).toBe(3);
+    const leave = client.subscribe();
+    await emit(proxied, 1, 1, 0);
+    await expect.poll(() => list.rows()?.[0]?.shipmentId).toBe('shp_cache_1');
+    holding.hold();
+    const byCarrier = observe(client, ofUps);
+    await expect.poll(holding.held).toBe(1);
+    await emit(proxied, 93, 0, 0);
+    await expect.poll(() => list.rows()?.[0]?.shipmentId).toBe('shp_cache_93');
+    holding.release();
+    await expect.poll(() => isRight(proxied, byCarrier, ofUps)).toBe('right');
+    leave();
+    for (const one of [list, byCarrier]) one.stop();
     client.stop();
   });
 
