@@ -52,6 +52,8 @@ interface List extends CoveredList {
   end: Entity | undefined;
   /** Where the next page begins, as far as it was selected. */
   endCursor: string | null | undefined;
+  /** What takes place while further pages are awaited, one for each, by id. */
+  readonly meanwhile: Set<Map<string, Entity>>;
 }
 
 interface Page {
@@ -87,7 +89,41 @@ export function createCoverage({ trivium, apply, bySelection, expired }: Coverag
 
   function take(list: List, { data }: Answer): void {
     const entity = entityOf(data);
-    if (entity && isPlaceable(list.filter, entity)) apply(list, entity);
+    if (!entity || !isPlaceable(list.filter, entity)) return;
+    for (const one of list.meanwhile) one.set(entity.id, entity);
+    apply(list, entity);
+  }
+
+  function keyOf(field: FieldNode, variables: object): string {
+    const { filter } = argumentsOf(field, variables) as { filter?: Filter };
+    const selection = bySelection ? selectionOf(field) : undefined;
+    return JSON.stringify([families[field.name.value], canonical(filter), selection]);
+  }
+
+  /**
+   * Has what takes place from now on go to the further pages of lists, too, which are asked for. Returns what is called with
+   * the answer, or its failure.
+   */
+  function awaitPages(document: DocumentNode, variables: object): () => void {
+    const paged = rootFields(document).filter((field) => argumentsOf(field, variables)['after'] != null);
+    const found = paged.flatMap((field) => lists.get(keyOf(field, variables)) ?? []);
+    const waits = found.map((list) => [list, new Map<string, Entity>()] as const);
+    for (const [list, entities] of waits) list.meanwhile.add(entities);
+    return () => {
+      for (const [list, entities] of waits) {
+        list.meanwhile.delete(entities);
+        whenCached(list, () => {
+          for (const entity of entities.values()) apply(list, freshest.refresh(entity));
+        });
+      }
+    };
+  }
+
+  /** Acts once the cache has the answer that is now passed on, if it has the list then. */
+  function whenCached(list: List, act: () => void): void {
+    setTimeout(() => {
+      if ([...lists.values()].includes(list)) act();
+    });
   }
 
   /** The log cannot be read from where a list is: all lists are asked for again. */
@@ -103,18 +139,17 @@ export function createCoverage({ trivium, apply, bySelection, expired }: Coverag
     const { after, before, filter } = argumentsOf(field, variables) as { filter?: Filter } & Variables;
     if (!family || !page?.edges) return page;
     const selection = bySelection ? selectionOf(field) : undefined;
-    const key = JSON.stringify([family, canonical(filter), selection]);
+    const key = keyOf(field, variables);
     const { hasNextPage, endCursor } = page.pageInfo ?? {};
     const end = hasNextPage ? page.edges.at(-1)?.node : undefined;
     const known = lists.get(key);
     if (after == null && before == null) {
-      const list: List = { family, filter, selection, end, endCursor, cursor: liveCursor };
+      const place = { end, endCursor, cursor: liveCursor, meanwhile: new Set<never>() };
+      const list: List = { family, filter, selection, ...place };
       for (const cover of covers) if (known) cover.leave(known);
       lists.set(key, list);
-      // Not before the cache has the answer, on top of which goes what has happened since.
-      setTimeout(() => {
-        if (lists.get(key) === list) for (const cover of covers) cover.join(list);
-      });
+      // What has happened since the answer goes on top of it.
+      whenCached(list, () => covers.forEach((cover) => cover.join(list)));
     } else if (known && isNext(after, known.endCursor)) Object.assign(known, { end, endCursor });
     const belongs = ({ node }: { readonly node: Entity }) =>
       !isPlaceable(filter, node) || matches(filter, node);
@@ -136,7 +171,8 @@ export function createCoverage({ trivium, apply, bySelection, expired }: Coverag
 
   return {
     async execute(document, variables, signal) {
-      const answer = await trivium.execute(document, variables, signal);
+      const answered = awaitPages(document, variables);
+      const answer = await trivium.execute(document, variables, signal).finally(answered);
       return answer.data == null ? answer : { ...answer, data: fit(document, variables, answer.data) };
     },
     subscribe(document, variables, sink) {

@@ -173,7 +173,9 @@ class ListKeeper implements LiveList<Entity> {
     let next: Stretch<Entity> = { entities: before.entities, hasMore: false, end };
     for (const node of nodes) next = withEntity(next, this.filter, newer(this.#known.get(node.id), node));
     this.#endCursor = pageInfo.endCursor ?? this.#endCursor;
-    this.#stretch = { ...next, hasMore: pageInfo.hasNextPage };
+    next = { ...next, hasMore: pageInfo.hasNextPage };
+    for (const known of this.#known.values()) next = withEntity(next, this.filter, known);
+    this.#stretch = next;
     this.#show({ loading: false, error: undefined });
   }
 
