@@ -10,14 +10,8 @@ import {
 } from '@apollo/client';
 import { OperationTypeNode } from 'graphql';
 import type { Answer, Trivium } from '../core/trivium.js';
-import {
-  canonical,
-  createCoverage,
-  edgeTypes,
-  isNext,
-  type Coverage,
-  type CoveredList,
-} from '../live/coverage.js';
+import type { CoveredList } from '../live/cover.js';
+import { canonical, createCoverage, edgeTypes, isNext, type Coverage } from '../live/coverage.js';
 import { replaced, type Entity, type Filter } from '../live/order.js';
 import { onViewer } from '../live/viewer.js';
 

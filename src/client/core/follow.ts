@@ -61,6 +61,11 @@ export function follow(
     return {
       next(answer) {
         if (!isCurrent()) return;
+        if (answer.data == null && answer.errors?.length) {
+          // Over a websocket a refusal is an answer, after which it is complete.
+          leave();
+          return fail(mine, failureOf(answer));
+        }
         attempts = 0;
         const cursor = cursorOf(answer.data);
         if (cursor !== undefined) payload.variables['after'] = cursor;

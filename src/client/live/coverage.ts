@@ -1,30 +1,21 @@
 import { print, type DocumentNode, type FieldNode } from 'graphql';
-import { cursorOf } from '../core/document.js';
-import type { Answer, TriviumError } from '../core/error.js';
+import { TriviumError, type Answer } from '../core/error.js';
 import type { Sink } from '../core/transport.js';
 import type { Trivium } from '../core/trivium.js';
+import { Cover, type CoveredList, type List } from './cover.js';
 import { Freshest } from './freshest.js';
 import { isPlaceable, matches, type Entity, type Filter } from './order.js';
 import { argumentsOf, responseName, rootFields } from './root-fields.js';
-import { createStreams, type Listener, type Part } from './streams.js';
+import { createStreams } from './streams.js';
 import type { Family } from './store.js';
-
-/** A list of a cache, and its place in the log. */
-export interface CoveredList {
-  readonly family: Family;
-  readonly filter: Filter;
-  /** What is selected of the list, where lists with the same filter are kept apart by that. */
-  readonly selection: string | undefined;
-  /** The last entity of the pages that were asked for, as the gateway gave it. */
-  readonly end: Entity | undefined;
-}
 
 /** What the gateway says, made fit for a cache of another client: no row goes back in time, and no list misses an event. */
 export interface Coverage {
   /**
    * Runs a query or mutation. The answer is as the cache may have it: with the newest states that are known. The lists that
    * it has are kept in mind if the operation selects `liveCursor` beside them, and are live from there while a
-   * subscription covers them. Rejects if there was no answer.
+   * subscription covers them. Rejects if there was no answer, and with `SESSION_CHANGED` if it is one for somebody who is not
+   * signed in any more.
    */
   execute(document: DocumentNode, variables: object, signal?: AbortSignal): Promise<Answer>;
   /**
@@ -45,15 +36,6 @@ export interface CoverageOptions {
   readonly bySelection?: boolean;
   /** The log can no longer be read from where some lists are: everything must be asked for again. */
   readonly expired: () => void;
-}
-
-interface List extends CoveredList {
-  cursor: string;
-  end: Entity | undefined;
-  /** Where the next page begins, as far as it was selected. */
-  endCursor: string | null | undefined;
-  /** What takes place while further pages are awaited, one for each, by id. */
-  readonly meanwhile: Set<Map<string, Entity>>;
 }
 
 interface Page {
@@ -77,15 +59,14 @@ export const edgeTypes: Readonly<Record<Family, string>> = {
   payments: 'PaymentEdge',
 };
 
-/** How many events a subscription remembers, so as to tell each once. */
-const remembered = 1_000;
-
 /** Keeps the lists of a cache live, under whatever client has that cache. */
 export function createCoverage({ trivium, apply, bySelection, expired }: CoverageOptions): Coverage {
   const streams = createStreams(trivium.subscribe);
   const freshest = new Freshest();
   const lists = new Map<string, List>();
   const covers = new Set<Cover>();
+  /** Counts who was signed in. */
+  let epoch = 0;
 
   function take(list: List, { data }: Answer): void {
     const entity = entityOf(data);
@@ -171,8 +152,11 @@ export function createCoverage({ trivium, apply, bySelection, expired }: Coverag
 
   return {
     async execute(document, variables, signal) {
+      const mine = epoch;
       const answered = awaitPages(document, variables);
       const answer = await trivium.execute(document, variables, signal).finally(answered);
+      if (mine !== epoch && !answer.errors) throw sessionChanged();
+      if (mine !== epoch) return { errors: answer.errors! };
       return answer.data == null ? answer : { ...answer, data: fit(document, variables, answer.data) };
     },
     subscribe(document, variables, sink) {
@@ -205,6 +189,7 @@ export function createCoverage({ trivium, apply, bySelection, expired }: Coverag
       return stop;
     },
     clear() {
+      epoch++;
       lists.clear();
       freshest.clear();
       for (const cover of covers) cover.startAgain();
@@ -212,80 +197,10 @@ export function createCoverage({ trivium, apply, bySelection, expired }: Coverag
   };
 }
 
-interface CoverOptions {
-  readonly next: (answer: Answer) => void;
-  readonly complete: () => void;
-  readonly join: (list: List, listener: Listener) => Part;
-  readonly alone: (sink: Sink) => () => void;
-  readonly take: (list: List, answer: Answer) => void;
-  readonly fail: (failure: TriviumError) => void;
-}
-
-/** A subscription to all of a family, that takes the lists of it along. */
-class Cover {
-  readonly #family: Family;
-  readonly #options: CoverOptions;
-  readonly #parts = new Map<List, Part>();
-  readonly #heard = new Set<string>();
-  #leaveAlone: (() => void) | undefined;
-
-  constructor(family: Family, options: CoverOptions) {
-    this.#family = family;
-    this.#options = options;
-  }
-
-  /** Begins where each list is; where there is none, now. */
-  start(lists: readonly List[]): void {
-    for (const list of lists) this.join(list);
-    if (this.#parts.size > 0) return;
-    const { alone, complete, fail } = this.#options;
-    this.#leaveAlone = alone({ next: (answer) => this.#tell(answer), error: fail, complete });
-  }
-
-  /** Leaves the lists, which nobody has any more. */
-  startAgain(): void {
-    this.#leaveAll();
-    if (!this.#leaveAlone) this.start([]);
-  }
-
-  stop(): void {
-    this.#leaveAll();
-    this.#leaveAlone?.();
-  }
-
-  join(list: List): void {
-    if (list.family !== this.#family || this.#parts.has(list)) return;
-    const listener = {
-      next: (answer: Answer) => {
-        this.#tell(answer);
-        this.#options.take(list, answer);
-      },
-      error: this.#options.fail,
-    };
-    this.#parts.set(list, this.#options.join(list, listener));
-  }
-
-  /** Leaves a list, which keeps its place. */
-  leave(list: List): void {
-    const part = this.#parts.get(list);
-    if (!part) return;
-    list.cursor = part.cursor;
-    part.stop();
-    this.#parts.delete(list);
-  }
-
-  #leaveAll(): void {
-    for (const list of this.#parts.keys()) this.leave(list);
-  }
-
-  #tell(answer: Answer): void {
-    const cursor = cursorOf(answer.data);
-    if (cursor !== undefined && this.#heard.has(cursor)) return;
-    if (cursor !== undefined) this.#heard.add(cursor);
-    const [oldest] = this.#heard;
-    if (this.#heard.size > remembered && oldest !== undefined) this.#heard.delete(oldest);
-    this.#options.next(answer);
-  }
+/** The failure of what was asked by somebody who is not signed in any more. */
+export function sessionChanged(): TriviumError {
+  const message = 'The session changed meanwhile: whether a mutation took place is not known.';
+  return new TriviumError('SESSION_CHANGED', message);
 }
 
 function withoutAfter(variables: object): object {

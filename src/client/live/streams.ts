@@ -46,15 +46,19 @@ export function createStreams(subscribe: Subscribe): Streams {
 
   function open(key: string, document: AnyDocument, variables: object, start: string): Stream {
     const stream: Stream = { listeners: new Map(), past: [], start, leave: () => {} };
-    const close = () => {
+    const every = (act: (listener: Listener, part: { cursor: string }) => void) => {
+      // One that leaves meanwhile hears nothing more; one that joins has heard of it already.
+      const now = Array.from(stream.listeners);
+      for (const [listener, part] of now) if (stream.listeners.has(listener)) act(listener, part);
+    };
+    const end = (tell: (listener: Listener) => void) => {
       stream.leave();
       streams.get(key)?.delete(stream);
+      every(tell);
     };
-    const every = (act: (listener: Listener) => void) => [...stream.listeners.keys()].forEach(act);
     const take = (answer: Answer | undefined, cursor: string | undefined) => {
       if (cursor !== undefined) remember(stream, cursor, answer);
-      for (const [listener, part] of [...stream.listeners])
-        if (stream.listeners.has(listener)) deliver(listener, part, answer, cursor);
+      every((listener, part) => deliver(listener, part, answer, cursor));
       if (cursor !== undefined) merge(streams.get(key)!, stream, cursor);
     };
     stream.leave = subscribe(
@@ -63,14 +67,8 @@ export function createStreams(subscribe: Subscribe): Streams {
       {
         next: (answer) => take(answer, cursorOf(answer.data)),
         passed: (cursor) => take(undefined, cursor),
-        error(failure) {
-          close();
-          every((listener) => listener.error(failure));
-        },
-        complete() {
-          close();
-          every((listener) => listener.complete?.());
-        },
+        error: (failure) => end((listener) => listener.error(failure)),
+        complete: () => end((listener) => listener.complete?.()),
       },
     );
     return stream;

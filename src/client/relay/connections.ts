@@ -1,5 +1,6 @@
 import type { Environment, HandleFieldPayload, RecordProxy, RecordSourceProxy } from 'relay-runtime';
-import { canonical, edgeTypes, families, type CoveredList } from '../live/coverage.js';
+import type { CoveredList } from '../live/cover.js';
+import { canonical, edgeTypes, families } from '../live/coverage.js';
 import { replaced, type Entity, type Filter } from '../live/order.js';
 import type { Family } from '../live/store.js';
 import { relay } from './runtime.js';

@@ -1,5 +1,6 @@
 import type { DocumentNode, FieldNode } from 'graphql';
-import { canonical, edgeTypes, families, isNext, selectionOf, type CoveredList } from '../live/coverage.js';
+import type { CoveredList } from '../live/cover.js';
+import { canonical, edgeTypes, families, isNext, selectionOf } from '../live/coverage.js';
 import { withEntity, type Entity, type Filter, type Stretch } from '../live/order.js';
 import { argumentsOf, responseName, rootFields } from '../live/root-fields.js';
 

@@ -1,6 +1,6 @@
 import { makeResult, type Client, type Operation, type OperationResult } from '@urql/core';
 import { makeSubject } from 'wonka';
-import type { CoveredList } from '../live/coverage.js';
+import type { CoveredList } from '../live/cover.js';
 import type { Entity } from '../live/order.js';
 import { hasLiveList, LiveLists } from './live-lists.js';
 
@@ -19,8 +19,11 @@ export class ShownOperations {
     this.#client = client;
   }
 
-  /** What operations are told because a list has changed. */
+  /** What operations are told besides the answers. */
   readonly changes$ = this.#changes.source;
+
+  /** Tells an operation its result. */
+  readonly tell = (result: OperationResult): void => this.#changes.next(result);
 
   /** Keeps in mind that an operation is mounted, or not any more. */
   readonly track = (operation: Operation): void => {
@@ -45,13 +48,13 @@ export class ShownOperations {
     if (data != null) this.#lists.take(operation, data);
     const shown = this.#lists.shown(operation) ?? data;
     this.#told.set(operation.key, shown);
-    this.#tell();
+    this.#tellAll();
     return { ...result, data: shown };
   };
 
   /** Puts an entity where it belongs in a list, or takes it out. */
   readonly apply = (list: CoveredList, entity: Entity): void => {
-    if (this.#lists.apply(list, entity)) this.#tell();
+    if (this.#lists.apply(list, entity)) this.#tellAll();
   };
 
   /** Forgets all lists. */
@@ -68,12 +71,12 @@ export class ShownOperations {
   }
 
   /** Tells each operation what its lists are now, if they have changed. */
-  #tell(): void {
+  #tellAll(): void {
     for (const operation of this.#active.values()) {
       const data = hasLiveList(operation.query) ? this.#lists.shown(operation) : undefined;
       if (!data || this.#told.get(operation.key) === data) continue;
       this.#told.set(operation.key, data);
-      this.#changes.next(makeResult(operation, { data }));
+      this.tell(makeResult(operation, { data }));
     }
   }
 }

@@ -79,9 +79,9 @@ export function triviumExchange(
       pipe(
         operations$,
         filter(({ kind }) => kind !== 'teardown'),
-        mergeMap((operation) => answer(coverage, operation, operations$)),
+        mergeMap((operation) => answer({ coverage, shown }, operation, operations$)),
       );
-    const lists = listExchange(coverage, shown);
+    const lists = listExchange({ coverage, shown });
     // The exchanges between are made anew to forget what they know.
     const between = () => composeExchanges([...exchanges])({ client, dispatchDebug, forward: network });
     return (operations$) => {
@@ -104,8 +104,14 @@ function isLive({ kind, query }: Operation): boolean {
   return kind !== 'mutation' && hasLiveList(query);
 }
 
+interface Parts {
+  readonly coverage: Coverage;
+  readonly shown: ShownOperations;
+}
+
 /** Answers live lists from what is known, or by the gateway. */
-function listExchange(coverage: Coverage, shown: ShownOperations): ExchangeIO {
+function listExchange(parts: Parts): ExchangeIO {
+  const { shown } = parts;
   return (operations$) =>
     pipe(
       operations$,
@@ -115,23 +121,24 @@ function listExchange(coverage: Coverage, shown: ShownOperations): ExchangeIO {
         const data = requestPolicy === 'network-only' ? undefined : shown.read(operation);
         const isAsked = requestPolicy !== 'cache-only' && !(data && requestPolicy === 'cache-first');
         const known = { ...makeResult(operation, { data: data ?? null }), stale: isAsked };
-        const asked$ = pipe(answer(coverage, operation, operations$), map(shown.take));
+        const asked$ = pipe(answer(parts, operation, operations$), map(shown.take));
         return merge([...(data || !isAsked ? [fromValue(known)] : []), ...(isAsked ? [asked$] : [])]);
       }),
     );
 }
 
 /** What the gateway says to an operation, until that is torn down. */
-function answer(coverage: Coverage, operation: Operation, operations$: Parameters<ExchangeIO>[0]) {
+function answer(parts: Parts, operation: Operation, operations$: Parameters<ExchangeIO>[0]) {
   const isEnd = ({ kind, key }: Operation) => kind === 'teardown' && key === operation.key;
-  return pipe(answers(coverage, operation), takeUntil(pipe(operations$, filter(isEnd))));
+  return pipe(answers(parts, operation), takeUntil(pipe(operations$, filter(isEnd))));
 }
 
-function answers(coverage: Coverage, operation: Operation) {
+function answers({ coverage, shown }: Parts, operation: Operation) {
   const { kind, query } = operation;
   const variables = (operation.variables ?? {}) as object;
   return make<OperationResult>((observer) => {
-    const { next, complete } = observer;
+    const { complete } = observer;
+    let { next } = observer;
     const error = (failure: Error) => {
       next(makeErrorResult(operation, failure));
       complete();
@@ -140,8 +147,10 @@ function answers(coverage: Coverage, operation: Operation) {
     if (kind === 'subscription') return coverage.subscribe(query, variables, { next: told, error, complete });
     const controller = new AbortController();
     void ask(coverage.execute(query, variables, controller.signal), { next: told, error, complete });
-    // A mutation that has begun takes place, whether or not anybody listens.
-    return kind === 'mutation' ? () => {} : () => controller.abort();
+    if (kind !== 'mutation') return () => controller.abort();
+    // A mutation that has begun takes place, whether or not anybody listens. If the exchanges were made anew meanwhile, what
+    // became of it is told past them.
+    return () => void (next = shown.tell);
   });
 }
 

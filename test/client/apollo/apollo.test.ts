@@ -41,6 +41,9 @@ function createCaching(trivium: Trivium): CachingClient {
       );
       return () => following.forEach((one) => one.unsubscribe());
     },
+    createNote: (title) =>
+      apollo.mutate({ mutation: CreateNoteDocument, variables: { input: { title, content: title } } }),
+    cached: () => JSON.stringify(apollo.cache.extract()),
     stop: () => apollo.stop(),
   };
 }

@@ -125,8 +125,17 @@ test('throws CURSOR_EXPIRED when it reconnects to another log', async () => {
   const another = await startTestbed({ settings });
   onTestFinished(() => another.stop());
   const token = await another.signIn();
-  const expired = follow(connect({ url: another.url, token }), await liveCursor());
+  const after = await liveCursor();
+  const expired = follow(connect({ url: another.url, token }), after);
   await expect(expired.ended).rejects.toMatchObject({ code: 'CURSOR_EXPIRED' });
+  const failure = new Promise((error, next) =>
+    connect({ url: another.url, token }).subscribe(
+      ShipmentUpdatesDocument,
+      { after },
+      { next, error, complete: () => {} },
+    ),
+  );
+  expect(await failure).toMatchObject({ code: 'CURSOR_EXPIRED' });
   proxied.proxy.redirectTo(another.url);
   proxied.proxy.cut();
   // There this session does not exist, which counts first.

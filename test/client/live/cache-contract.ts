@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Trivium } from '../../../src/client/core/trivium.js';
@@ -7,6 +8,7 @@ import {
   type PaymentFilter,
   type ShipmentFilter,
 } from '../../../src/client/generated/index.js';
+import { demo, startTestbed } from '../../support/testbed.js';
 import { useProxiedGateway, type ProxiedGateway } from '../proxied-gateway.js';
 
 /** A row as a page shows it. */
@@ -50,6 +52,10 @@ export interface CachingClient {
   show(list: Asked, changed: (rows: readonly Row[]) => void): ShownList;
   /** Subscribes to all updates of both families. */
   subscribe(): () => void;
+  /** Creates a note; rejects if that failed. */
+  createNote(title: string): Promise<unknown>;
+  /** All that the cache has, as a text. */
+  cached(): string;
   stop(): void;
 }
 
@@ -127,6 +133,8 @@ interface HeldAnswers {
   /** How many answers wait. */
   held(): number;
   release(): void;
+  /** Gives what lets those pass which are held until now; they stay held until it is called. */
+  take(): () => void;
   /** Resolves once nothing is asked any more. */
   settled(): Promise<void>;
 }
@@ -138,7 +146,9 @@ function holdAnswers(): HeldAnswers {
   async function ask(...request: Parameters<typeof fetch>): Promise<Response> {
     const response = await fetch(...request);
     const text = await response.text();
-    if (isHolding) await new Promise<void>((pass) => held.push(pass));
+    // Where a subscription begins that covers no list is asked for at any time.
+    const isBeginning = String(request[1]?.body).includes('query LiveCursor');
+    if (isHolding && !isBeginning) await new Promise<void>((pass) => held.push(pass));
     return new Response(text, response);
   }
   return {
@@ -147,6 +157,10 @@ function holdAnswers(): HeldAnswers {
     release() {
       isHolding = false;
       for (const pass of held.splice(0)) pass();
+    },
+    take() {
+      const taken = held.splice(0);
+      return () => taken.forEach((pass) => pass());
     },
     async settled() {
       while (asked.size > 0) await Promise.allSettled(asked);
@@ -207,23 +221,42 @@ async function play({ proxied, client, holding }: Played, steps: readonly Step[]
     else if (one.kind === 'more' && shown[one.list]?.hasMore()) void shown[one.list]!.more().catch(() => {});
   }
   holding.release();
-  await holding.settled();
-  // An answer that was cut off is an error to whoever asked, who asks again.
-  for (const [index, list] of shown.entries())
-    if (list && !list.rows()) shown[index] = list.stop() as undefined;
   leave ??= client.subscribe();
   for (const [index, asked] of lists.entries()) {
     shown[index] ??= observe(client, asked);
-    const right = () => isRight(proxied, shown[index]!, asked);
+    const right = async () => {
+      await holding.settled();
+      const answer = await isRight(proxied, shown[index]!, asked);
+      // An answer that was cut off is an error to whoever asked, who asks again.
+      if (answer === 'nothing') shown[index]!.stop();
+      if (answer === 'nothing') shown[index] = observe(client, asked);
+      return answer;
+    };
     await expect.poll(right, { timeout: 20_000, interval: 100 }).toBe('right');
   }
   leave();
   for (const list of shown) list?.stop();
 }
 
+/** A `fetch` that gives the next lists these cursors in place of their own, which are added to `own`. */
+function withCursors(cursors: string[], own: string[]): typeof fetch {
+  return async (...request) => {
+    const response = await fetch(...request);
+    const answer = (await response.json()) as { readonly data?: Record<string, unknown> };
+    if (answer.data?.['liveCursor'] && answer.data['shipments']) {
+      own.push(answer.data['liveCursor'] as string);
+      Object.assign(answer.data, { liveCursor: cursors.shift() ?? answer.data['liveCursor'] });
+    }
+    return Response.json(answer, response);
+  };
+}
+
+/** One key for all gateways, so that one can read the cursors of another. */
+const settings = { SECRET_KEYS: randomBytes(32).toString('base64') };
+
 /** Runs the tests that every client with a cache has to pass. */
 export function testCache(create: (trivium: Trivium) => CachingClient): void {
-  const proxied = useProxiedGateway();
+  const proxied = useProxiedGateway({ settings });
 
   test('pages, and rows change, come and take their places, also while the connection was cut', async () => {
     for (let shipment = 0; shipment < 5; shipment++) await emit(proxied, shipment, 0, 0);
@@ -300,6 +333,77 @@ export function testCache(create: (trivium: Trivium) => CachingClient): void {
     await expect.poll(() => isRight(proxied, list, all)).toBe('right');
     leave();
     for (const one of [list, other]) one.stop();
+    client.stop();
+  });
+
+  test('lists whose cursor is of another log are asked for again', async () => {
+    const another = await startTestbed({ settings });
+    await another.sandbox.webhooks.emitShipment();
+    const { data } = await another.ask('{ liveCursor }', {}, await another.signIn());
+    await another.stop();
+    const own: string[] = [];
+    const client = create(proxied.connect({ fetch: withCursors([data.liveCursor, data.liveCursor], own) }));
+    const [list, byCarrier] = [observe(client, all), observe(client, ofUps)];
+    await expect.poll(() => [list, byCarrier].every((one) => one.rows())).toBe(true);
+    const leave = client.subscribe();
+    await expect.poll(() => own.length).toBeGreaterThanOrEqual(4);
+    await emit(proxied, 99, 0, 0);
+    for (const [one, asked] of [
+      [list, all],
+      [byCarrier, ofUps],
+    ] as const)
+      await expect.poll(() => isRight(proxied, one, asked)).toBe('right');
+    expect(list.rows()?.[0]?.shipmentId).toBe('shp_cache_99');
+    leave();
+    for (const one of [list, byCarrier]) one.stop();
+    client.stop();
+  });
+
+  test('what is mounted twice, as in StrictMode, is shown as if it was mounted once, and leaves nothing behind', async () => {
+    const trivium = proxied.connect();
+    const active = new Set<object>();
+    const subscribe: Trivium['subscribe'] = (document, variables, sink) => {
+      const leave = trivium.subscribe(document, variables, sink);
+      active.add(leave);
+      return () => {
+        active.delete(leave);
+        leave();
+      };
+    };
+    const client = create(Object.assign(Object.create(trivium) as Trivium, { subscribe }));
+    observe(client, all).stop();
+    client.subscribe()();
+    const list = observe(client, all);
+    const leave = client.subscribe();
+    await expect.poll(() => isRight(proxied, list, all)).toBe('right');
+    await emit(proxied, 96, 0, 0);
+    await expect.poll(() => list.rows()?.[0]?.shipmentId).toBe('shp_cache_96');
+    expect(await isRight(proxied, list, all)).toBe('right');
+    leave();
+    list.stop();
+    expect(active.size).toBe(0);
+    client.stop();
+  });
+
+  test('what one person asked or wrote ends with an error once another is signed in, and is not kept', async () => {
+    const holding = holdAnswers();
+    const token = await proxied.testbed.signIn();
+    const trivium = proxied.connect({ token, fetch: holding.fetch });
+    await trivium.refresh();
+    const client = create(trivium);
+    holding.hold();
+    const list = client.show(all, () => {});
+    const creating = client.createNote('Of the first person').catch(String);
+    await expect.poll(holding.held).toBe(2);
+    const late = holding.take();
+    holding.release();
+    await trivium.signIn('other@example.com', demo.password);
+    expect(trivium.session.viewer?.email).toBe('other@example.com');
+    late();
+    expect(await creating).toMatch(/session changed/);
+    list.stop();
+    await holding.settled();
+    expect(client.cached()).not.toMatch(/Of the first person|shp_cache/);
     client.stop();
   });
 

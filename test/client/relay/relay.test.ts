@@ -141,8 +141,18 @@ function createCaching(trivium: Trivium): CachingClient {
       );
       return () => following.forEach((one) => one.dispose());
     },
+    createNote: (title) => createNote(relay, title),
+    cached: () => JSON.stringify(relay.getStore().getSource().toJSON()),
     stop: () => {},
   };
+}
+
+function createNote(relay: Environment, title: string): Promise<unknown> {
+  const mutation = artifacts.operation('ScreenMutation');
+  const variables = { input: { title, content: title } };
+  return new Promise((onCompleted, onError) => {
+    commitMutation(relay, { mutation, variables, onCompleted, onError });
+  });
 }
 
 testCache(createCaching);
@@ -153,15 +163,7 @@ test('asks and writes by the same session, and forgets everything when it ends',
   const trivium = proxied.connect({ token: await proxied.testbed.signIn() });
   await trivium.refresh();
   const relay = createRelayEnvironment(trivium);
-  const written = await new Promise((onCompleted, onError) => {
-    const variables = { input: { title: 'By Relay', content: 'Text' } };
-    commitMutation(relay, {
-      mutation: artifacts.operation('ScreenMutation'),
-      variables,
-      onCompleted,
-      onError,
-    });
-  });
+  const written = await createNote(relay, 'By Relay');
   expect(written).toEqual({ createNote: { note: { title: 'By Relay' } } });
   const request = artifacts.operation('ScreenViewerQuery');
   const operation = createOperationDescriptor(request, {});
