@@ -124,7 +124,7 @@ export const attacks: Readonly<Record<string, Attack>> = {
     const began = Math.floor(Date.now() / 1_000);
     await Promise.all(
       numbers(22).map(async (at) => {
-        const body = `{"id":"evt_${at}","type":"payment.succeeded","created":${began},"data":{"object":{"id":"pay_${at}"},"x":${empties.slice(0, 1_000_000)}{}]}}`;
+        const body = `{"id":"evt_${at}","type":"payment.succeeded","created":${began},"livemode":false,"data":{"object":{"id":"pay_${at}"},"x":${empties.slice(0, 1_000_000)}{}]}}`;
         const headers = { 'payments-signature': signPayment(secret, undefined, began, body) };
         await fetch(url, { method: 'POST', headers, body }).then((r) => r.text());
       }),

@@ -2,8 +2,6 @@
  * Runs attacks on a real gateway with a heap of 512 MB, and prints for each its memory, how late `/livez` was, and what
  * another user was answered meanwhile: `npm run attacks [-- <part of a name>…]`. Ends with 1 if one broke a limit.
  */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +9,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startSandbox } from '../../src/sandbox/sandbox.js';
 import { startGatewayProcess, type GatewayProcess } from '../support/process.js';
 import { demo } from '../support/testbed.js';
-import { attacks, type Target } from './attacks.js';
+import { attacks } from './attacks.js';
+import { percentile } from './percentile.js';
+import { attack } from './start-attacker.js';
 
 const attackMs = 15_000;
 const probeMs = 25;
@@ -64,19 +64,6 @@ function rssOf({ child }: GatewayProcess): number {
   } catch {
     return NaN;
   }
-}
-
-const percentile = (times: readonly number[], part: number) =>
-  times.toSorted((a, b) => a - b)[Math.min(Math.floor(times.length * part), times.length - 1)] ?? Infinity;
-
-/** Attacks from a process of its own, until `stop` is aborted. */
-async function attack(name: string, target: Target, stop: AbortSignal): Promise<void> {
-  const args = ['--import', 'tsx', 'test/attacks/attacker.ts', name, JSON.stringify(target)];
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] });
-  const ended = once(child, 'exit');
-  stop.addEventListener('abort', () => child.kill('SIGKILL'), { once: true });
-  const [code] = (await ended) as [number | null];
-  if (!stop.aborted) throw new Error(`The attacker ended with ${code}.`);
 }
 
 async function run(name: string): Promise<Outcome> {

@@ -10,7 +10,7 @@ import type { Random } from './random.js';
 import { startReplica, type Replica } from './replica.js';
 import { createPaymentEndpoint, type PaymentEndpoint } from './rotator.js';
 import type { Destination } from './sender.js';
-import { openTcpProxy, type TcpProxy } from './tcp-proxy.js';
+import { openTcpProxy, type Delays, type TcpProxy } from './tcp-proxy.js';
 
 /** How a cluster is set up. */
 export interface ClusterOptions {
@@ -18,6 +18,8 @@ export interface ClusterOptions {
   readonly postgres?: TestPostgres;
   /** Options for Node.js, for every gateway. */
   readonly nodeOptions?: readonly string[];
+  /** How often what clients send and get is delayed. */
+  readonly delays?: Delays;
 }
 
 /** Gateways on a new database, behind proxies that can be cut, and the services that they use. */
@@ -40,7 +42,7 @@ export interface Cluster {
   stop(): Promise<void>;
 }
 
-const delays = { probability: 0.02, maxMs: 100 };
+const usualDelays = { probability: 0.02, maxMs: 100 };
 const keys = randomBytes(32).toString('base64');
 const grants = ['shipments:read', 'payments:read', 'appointments:write', 'webhooks:rotate'];
 
@@ -66,7 +68,7 @@ export async function startCluster(options: ClusterOptions, random: Random): Pro
         settings,
         options: options.nodeOptions ?? [],
         random: random.fork(`replica ${number}`),
-        delays,
+        delays: options.delays ?? usualDelays,
         onBadExit: (what) => void crashes.push({ fault: 'ended by itself', what }),
         onLine: (line) => countError(line, loggedErrors),
       }),
@@ -117,7 +119,7 @@ async function openDatabase({ engine, postgres: server }: ClusterOptions, random
   const name = `chaos_${randomBytes(6).toString('hex')}`;
   await execute(server.url, `create database ${name}`);
   const url = Object.assign(new URL(server.url), { pathname: name });
-  const proxy = await openTcpProxy(random.fork('database'), delays);
+  const proxy = await openTcpProxy(random.fork('database'), usualDelays);
   proxy.target = Number(url.port);
   const gatewayUrl = Object.assign(new URL(url), { port: String(proxy.port) });
   return {

@@ -6,6 +6,8 @@ import { openTcpProxy, type Delays } from './tcp-proxy.js';
 /** A gateway that is restarted whenever it ends, behind a proxy with a fixed address. */
 export interface Replica {
   readonly url: string;
+  /** Its own address, without the proxy, for as long as it runs. */
+  readonly directUrl: string;
   /** Whether it listens and is not being stopped. */
   readonly isUp: boolean;
   /** Ends it by this signal and starts it again; resolves when it listens. */
@@ -73,6 +75,9 @@ export async function startReplica(replica: ReplicaOptions): Promise<Replica> {
   await start();
   return {
     url: `http://127.0.0.1:${proxy.port}`,
+    get directUrl() {
+      return gateway.url;
+    },
     get isUp() {
       return proxy.target !== undefined && !isEnding;
     },

@@ -6,10 +6,11 @@ import { findingsOf, type Finding } from './faults.js';
 import { startCluster, type Cluster, type ClusterOptions } from './cluster.js';
 import { runMonkey } from './monkey.js';
 import { startDivider, type Divider } from './divider.js';
-import { createRandom } from './random.js';
+import { createRandom, type Random } from './random.js';
 import { endingsOf, trafficOf, type Report } from './report.js';
 import { isKnownNow } from './sender.js';
 import { fetchReadModels } from './read-models.js';
+import type { Subscriber } from './subscriber.js';
 
 /** One run on one engine. */
 export interface RunOptions extends ClusterOptions, ClientsOptions {
@@ -23,6 +24,17 @@ export interface RunOptions extends ClusterOptions, ClientsOptions {
   readonly patienceMs?: number;
   /** How long subscribers may take to get everything at the end. */
   readonly settleMs?: number;
+  /** Starts others who use the gateways. */
+  readonly company?: (cluster: Cluster, random: Random) => Promise<Company>;
+}
+
+/** Others who use the gateways, beside the clients. */
+export interface Company {
+  /** Those whose updates are checked like the clients'. */
+  readonly subscribers: readonly Subscriber[];
+  /** Resolves when they have done what they came for. */
+  readonly done: Promise<void>;
+  stop(): Promise<void>;
 }
 
 /** Runs clients of every kind and a chaos monkey against gateways, then compares what all of them saw. */
@@ -33,19 +45,24 @@ export async function runChaos(run: RunOptions): Promise<Report> {
   const cluster = await startCluster(run, random);
   let clients: Clients | undefined;
   let divider: Divider | undefined;
+  let company: Company | undefined;
   try {
+    // First, so that they get every event.
+    company = await run.company?.(cluster, random.fork('company'));
     clients = await startClients(cluster, random, run);
     const { replicas, postgres } = cluster;
     divider = postgres && (await startDivider(cluster.databaseUrl));
     const [tally] = await Promise.all([
       runMonkey({ replicas, kills, postgres, random: random.fork('monkey') }),
       sleep(minMs),
+      company?.done,
     ]);
     await clients.finish(patienceMs);
     await clients.senders.replay();
     const partitions = (await divider?.stop()) ?? 0;
-    const evidence = await settle(cluster, clients, settleMs);
+    const evidence = await settle(cluster, clients, company, settleMs);
     const outlived = (await clients.others?.visitors.findings(replicas.map(({ url }) => url))) ?? [];
+    await company?.stop();
     await clients.stop();
     await cluster.close();
     return {
@@ -60,6 +77,7 @@ export async function runChaos(run: RunOptions): Promise<Report> {
       findings: [...findFaults(evidence), ...outlived, ...findRefusals(cluster, clients), ...cluster.crashes],
     };
   } finally {
+    await company?.stop();
     await clients?.stop();
     await divider?.stop();
     await cluster.stop();
@@ -67,7 +85,12 @@ export async function runChaos(run: RunOptions): Promise<Report> {
 }
 
 /** Collects the evidence again until it shows no fault, or time is up: subscribers may still be catching up. */
-async function settle(cluster: Cluster, clients: Clients, maxMs: number): Promise<Evidence> {
+async function settle(
+  cluster: Cluster,
+  clients: Clients,
+  company: Company | undefined,
+  maxMs: number,
+): Promise<Evidence> {
   const { token, senders, subscribers, others } = clients;
   const until = performance.now() + maxMs;
   for (;;) {
@@ -75,7 +98,7 @@ async function settle(cluster: Cluster, clients: Clients, maxMs: number): Promis
       sent: senders.sent,
       contents: await readContents(cluster.databaseUrl),
       readModels: await fetchReadModels(cluster.replicas[0]!.url, token),
-      subscribers: [...subscribers, ...(others?.visitors.subscribers ?? [])],
+      subscribers: [...subscribers, ...(others?.visitors.subscribers ?? []), ...(company?.subscribers ?? [])],
       bookings: others?.booker.bookings() ?? [],
     };
     if (performance.now() > until || findFaults(evidence).length === 0) return evidence;

@@ -33,11 +33,11 @@ const signOut = 'mutation { signOut { signedOut } }';
 
 /** Opens a session, and reads the place in the log at which it begins; undefined if it is stopped before. */
 export async function openSession(
-  options: AskingOptions,
+  options: AskingOptions & { readonly person?: typeof demo },
 ): Promise<{ token: string; after: string } | undefined> {
   const token = await askUntilAnswered(options, {
     query: signIn,
-    variables: { input: demo },
+    variables: { input: options.person ?? demo },
     read: ({ data }) => (data?.signIn?.sessionToken as string | null) ?? undefined,
   });
   if (token === undefined) return undefined;
