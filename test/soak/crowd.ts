@@ -36,7 +36,7 @@ export interface Crowd extends Company {
 
 const attackMs = 15_000;
 const restMs = [1_000, 10_000] as const;
-const attacker = { email: 'attacker@example.com', password: 'attacker', name: 'Ada Attacker' };
+const attacker = { email: 'attacker@example.com', password: 'attacker' };
 
 /** Starts the users one after another, then the attacks. */
 export async function startCrowd(cluster: Cluster, random: Random, options: CrowdOptions): Promise<Crowd> {
@@ -67,7 +67,7 @@ export async function startCrowd(cluster: Cluster, random: Random, options: Crow
       }),
     );
   }
-  sandbox.notes.addUser(attacker);
+  sandbox.notes.addUser({ ...attacker, name: 'Ada Attacker' });
 
   function end(name: string): void {
     const phase = {
@@ -94,7 +94,13 @@ export async function startCrowd(cluster: Cluster, random: Random, options: Crow
       token: session?.token ?? '',
       payments: `${id}=${secret}`,
     };
-    await attack(name, target, AbortSignal.any([stopping.signal, AbortSignal.timeout(attackMs)]));
+    const over = new AbortController();
+    const stop = () => over.abort();
+    stopping.signal.addEventListener('abort', stop, { once: true });
+    const timer = setTimeout(stop, attackMs);
+    await attack(name, target, over.signal);
+    clearTimeout(timer);
+    stopping.signal.removeEventListener('abort', stop);
   }
 
   async function run(): Promise<void> {
@@ -103,8 +109,12 @@ export async function startCrowd(cluster: Cluster, random: Random, options: Crow
     end('quiet, before');
     held = { before: await readHeld(replicas) };
     [times, problems] = [[], new Map()];
+    let left: string[] = [];
     while (performance.now() < until && !stopping.signal.aborted) {
-      const name = random.pick(Object.keys(attacks));
+      // Each once before any is repeated.
+      if (left.length === 0) left = Object.keys(attacks);
+      const [name = ''] = left.splice(random.whole(0, left.length - 1), 1);
+      options.say(`attack: ${name}`);
       await attackOnce(name);
       end(name);
       await pause(random.between(...restMs));

@@ -27,7 +27,7 @@ const reads = [
   '{ viewer { name } notes(first: 10) { nodes { title tags { name } } pageInfo { hasNextPage } } }',
   '{ shipments(first: 20) { nodes { shipmentId stage events(first: 3) { nodes { type } } } } }',
   '{ payments(first: 20) { nodes { paymentId amount status } } }',
-  '{ tags { name count } }',
+  '{ tags(first: 10) { nodes { name count } } }',
 ];
 const write = 'mutation ($input: CreateNoteInput!) { createNote(input: $input) { errors { code } } }';
 const writes = 0.05;

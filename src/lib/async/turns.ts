@@ -6,6 +6,11 @@ export interface Turns {
    */
   enter(caller: string): Promise<void> | undefined;
   leave(caller: string): void;
+  /**
+   * To be asked just before each step of work that may be long: undefined if it may go on at once, or a promise of a
+   * later turn of the event loop if this one has already been long.
+   */
+  breathe(): Promise<void> | undefined;
 }
 
 /** What one caller has begun, and what waits, the earliest first. */
@@ -38,6 +43,8 @@ class RoundRobinTurns implements Turns {
   #isTurn = false;
   /** Callbacks that will begin a piece of work each. */
   #scheduled = 0;
+  /** Work that has begun and goes on in later turns, the earliest first. */
+  readonly #breathing: (() => void)[] = [];
 
   constructor(perCaller: (caller: string) => number) {
     this.#perCaller = perCaller;
@@ -68,6 +75,19 @@ class RoundRobinTurns implements Turns {
     this.#list(caller, queue);
     this.#schedule();
   }
+
+  breathe(): Promise<void> | undefined {
+    if (this.#breathing.length === 0 && this.#workedMs() <= maxTurnMs) return undefined;
+    return new Promise((resolve) => {
+      if (this.#breathing.push(resolve) === 1) setImmediate(this.#goOn);
+    });
+  }
+
+  /** One piece a turn; what waits behind it may be as long. */
+  readonly #goOn = (): void => {
+    if (this.#workedMs() <= maxTurnMs) this.#breathing.shift()?.();
+    if (this.#breathing.length > 0) setImmediate(this.#goOn);
+  };
 
   readonly #endTurn = (): void => {
     this.#isTurn = false;

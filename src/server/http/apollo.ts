@@ -31,6 +31,7 @@ import {
   type Admission,
   type Work,
 } from '../operation/admission.js';
+import { answerText } from '../operation/answer-text.js';
 import { createClientAddress } from './client-address.js';
 import type { ClientConnections } from './client-connections.js';
 import type { Rules } from '../operation/operation-rules.js';
@@ -92,6 +93,7 @@ export async function createGraphqlHttp(options: GraphqlHttpOptions): Promise<Gr
     schema,
     csrfPrevention: { requestHeaders: preflightedHeaders },
     persistedQueries: false,
+    stringifyResult: async (result) => `${await answerText(result, admission.breathe)}\n`,
     documentStore: null, // `rules` caches documents, for websockets too
     stopOnTerminationSignals: false,
     includeStacktraceInErrorResponses: false,
@@ -198,7 +200,7 @@ export async function createGraphqlHttp(options: GraphqlHttpOptions): Promise<Gr
 function operationPlugin(
   contextOfError: WeakMap<object, Context>,
   untrusted: WeakMap<object, GraphQLError>,
-  { rules, callers, compiledQueries, meter }: GraphqlHttpOptions,
+  { rules, callers, compiledQueries, admission, meter }: GraphqlHttpOptions,
 ): ApolloServerPlugin<Context> {
   return {
     async requestDidStart() {
@@ -239,6 +241,9 @@ function operationPlugin(
           // Apollo Server refuses a persisted query with 200, even where GraphQL over HTTP forbids it without `data`.
           const isLegacy = answerTypeFor(request.http?.headers.get('accept')) === legacyType;
           if (http.status === 200 && !('data' in body.singleResult) && !isLegacy) http.status = 400;
+          // Those who share what was read go on in the same turn of the event loop.
+          const pause = admission.breathe();
+          if (pause) await pause;
           const executed = body.singleResult.data;
           const data = executed ?? null;
           const refusal = operation && refuseAnswer({ data, errors }, contextValue, operation.operation);

@@ -10,15 +10,15 @@ import {
 import type { CompiledQuery } from 'graphql-jit';
 import type { Context } from '../../api/context.js';
 import { rateLimitHeaders } from '../../lib/rate-limit.js';
-import { isObject } from '../../lib/json.js';
 import { createCache } from '../../lib/cache/cache.js';
 import { noDocument, requestedDocument, type RequestedDocument } from '../documents/requested-document.js';
 import type { TrustedDocuments } from '../documents/trusted-documents.js';
 import type { Costs } from '../operation/cost/query-cost.js';
 import { isTooLong } from '../operation/cost/document-limits.js';
 import type { Meter } from '../operation/operation-metrics.js';
-import { costHeader } from '../operation/cost/cost-report.js';
 import { plainQuery, repeatsFields } from './compilable-documents.js';
+import { isPlain, parsePlain, type PlainRequest } from './plain-request.js';
+import { answerText } from '../operation/answer-text.js';
 import { holdAnswer, type Admission, type Work as AdmittedWork } from '../operation/admission.js';
 
 /**
@@ -90,11 +90,9 @@ const maxFields = 1_000;
 /** The same of all documents together: compiled, each takes 2 to 3 KB. */
 const maxFieldsInAll = 10_000;
 const maxLearned = 200;
-/** A longer body is hardly ever repeated, and is left to the usual way, which has a bound of its own. */
-const maxBodyBytes = 16 * 1024;
 /** An operation that has read more than this, in bytes of heap, may have too long an answer. */
 const muchRead = 4 * 1024 * 1024;
-/** In bytes. A longer answer is cheaper to encode at once than in a write together with its head. */
+/** In characters. A longer answer is cheaper to encode at once than in a write together with its head. */
 const longAnswer = 256 * 1024;
 /** Headers that each answer has of its own. */
 const ownHeaders = new Set([
@@ -191,9 +189,13 @@ export function createCompiledQueries(options: CompiledQueriesOptions): Compiled
     const running = compiled.query(undefined, context, plan.variables);
     const result = (running instanceof Promise ? await running : running) as ExecutionResult;
     if (result.errors) return false;
-    if ((admitted.repeats || work.work.memory.held > muchRead) && isTooLong(result)) return false;
+    const mayBeLong = admitted.repeats || work.work.memory.held > muchRead;
+    // Those who share what was read go on in the same turn of the event loop.
+    const pause = admission.breathe();
+    if (pause) await pause;
+    if (mayBeLong && isTooLong(result)) return false;
     const ended = performance.now();
-    const text = JSON.stringify(result);
+    const text = mayBeLong ? await answerText(result, admission.breathe) : JSON.stringify(result);
     if (!holdAnswer(admission.ledger, caller, response, text.length)) return false;
     send(response, headers, context, text);
     work.work.end();
@@ -238,28 +240,14 @@ export function createCompiledQueries(options: CompiledQueriesOptions): Compiled
 
 /** As a string, the body goes out in one write with the head; it ends with a newline, as Apollo Server's does. */
 function send(response: ServerResponse, headers: readonly string[], context: Context, body: string): void {
-  const length = Buffer.byteLength(body);
+  const long = body.length > longAnswer ? Buffer.from(`${body}\n`) : undefined;
+  const length = long?.length ?? Buffer.byteLength(body) + 1;
   const limits = Object.entries(rateLimitHeaders(context.rateLimits())).flat();
-  const own = ['x-request-id', context.requestId, ...limits, 'content-length', String(length + 1)];
-  // For UTF-8 Node.js allocates three bytes a character; of ASCII alone, Latin-1 makes the same bytes.
-  const encoding = length === body.length ? 'latin1' : 'utf8';
-  const text = `${body}\n`;
+  const own = ['x-request-id', context.requestId, ...limits, 'content-length', String(length)];
   const head = response.writeHead(200, [...headers, ...own]);
-  if (length > longAnswer) head.end(Buffer.from(text, encoding));
-  else head.end(text, encoding);
-}
-
-/** A POST of plain JSON whose length is given. */
-function isPlain({ method, url, headers }: IncomingMessage): boolean {
-  return (
-    method === 'POST' &&
-    url === '/graphql' &&
-    headers[costHeader] === undefined &&
-    headers['content-type'] === 'application/json' &&
-    headers['content-encoding'] === undefined &&
-    headers['transfer-encoding'] === undefined &&
-    Number(headers['content-length']) <= maxBodyBytes
-  );
+  // For UTF-8 Node.js allocates three bytes a character; of ASCII alone, Latin-1 makes the same bytes.
+  if (long) head.end(long);
+  else head.end(`${body}\n`, length === body.length + 1 ? 'latin1' : 'utf8');
 }
 
 /** Requests of one kind get the same headers. */
@@ -272,27 +260,4 @@ async function compile(schema: GraphQLSchema, document: DocumentNode): Promise<C
   const { compileQuery, isCompiledQuery } = await import('graphql-jit');
   const compiled = compileQuery(schema, document);
   return isCompiledQuery(compiled) ? compiled : null;
-}
-
-interface PlainRequest {
-  readonly query?: unknown;
-  readonly documentId?: unknown;
-  readonly extensions?: unknown;
-  readonly variables?: Readonly<Record<string, unknown>> | null;
-  readonly operationName?: string | null;
-}
-
-const plainNames = new Set(['query', 'documentId', 'variables', 'operationName', 'extensions']);
-
-/** The request, if nothing in it needs Apollo Server. */
-function parsePlain(text: string): PlainRequest | undefined {
-  const request: unknown = JSON.parse(text);
-  if (!isObject(request)) return undefined;
-  const { variables, operationName, extensions } = request;
-  const plain =
-    (variables == null || isObject(variables)) &&
-    (operationName == null || typeof operationName === 'string') &&
-    (extensions == null || isObject(extensions)) &&
-    Object.keys(request).every((name) => plainNames.has(name));
-  return plain ? request : undefined;
 }

@@ -15,7 +15,12 @@ export interface Admission {
   begin(caller: string, bytes: number): Work | undefined | Promise<Work | undefined>;
   /** Does work that may take long, such as the parsing of a long text, when it is a caller's turn. */
   inTurn(caller: string, work: () => void): Promise<void>;
+  /** To be asked before each long step of an operation, such as making its answer: see `Turns`. */
+  breathe: Breathe;
 }
+
+/** A promise of a later turn of the event loop, if this one has been long. */
+export type Breathe = () => Promise<void> | undefined;
 
 /** An operation that has begun. */
 export interface Work {
@@ -77,6 +82,7 @@ export function createAdmission(telemetry: Telemetry, ledger = new MemoryLedger(
       const turn = turns.enter(caller);
       return turn ? turn.then(() => workOf(memory)) : workOf(memory);
     },
+    breathe: () => turns.breathe(),
     async inTurn(caller, work) {
       await turns.enter(caller);
       try {

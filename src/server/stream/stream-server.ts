@@ -22,6 +22,7 @@ import { prepareLive } from '../live/live-operation.js';
 import type { Fanout } from '../live/fanout.js';
 import { overloaded, type Admission, type Work } from '../operation/admission.js';
 import { foreignOrigin, type AllowedOrigins } from '../operation/allowed-origins.js';
+import { answerText } from '../operation/answer-text.js';
 import type { Callers } from '../operation/authenticate.js';
 import { withDeadline } from '../operation/operation-deadline.js';
 import { costHeader, costReport } from '../operation/cost/cost-report.js';
@@ -162,13 +163,16 @@ async function run(
   const args = { schema, document, operationName, variableValues, contextValue };
   if (!isQuery) return follow(options, answer, stream, session, args);
   const executed = await execute(args);
+  const pause = options.admission.breathe();
+  if (pause) await pause;
   const result = rules.showResult(executed, contextValue);
   const how = { transport: 'stream', type: 'query', operation } as const;
   meter.answered(how, contextValue, { data: executed.data, errors: result.errors });
   const extensions = costReport(request.headers[costHeader], contextValue);
   answer.tell(rateLimitHeaders(contextValue.rateLimits()));
   if (result.data === undefined) return answer.refuseAll(result.errors ?? [], extensions);
-  return stream.finish(JSON.stringify(extensions ? { ...result, extensions } : result));
+  const whole = extensions ? { ...result, extensions } : result;
+  return stream.finish(await answerText(whole, options.admission.breathe));
 }
 
 /** Sends the updates of a subscription until its client leaves, its session ends, or nothing more comes. */

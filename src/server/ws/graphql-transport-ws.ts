@@ -132,12 +132,16 @@ export function createProtocol(options: ProtocolOptions) {
     // What `prepare` returned, though its type does not say so.
     subscribe: (args) => fanout.subscribe(args as LiveSubscription).catch(failedStream),
     // Only for queries: the messages of subscriptions bypass graphql-ws.
-    onNext({ extra }, __, ___, { contextValue, document, operationName }, result) {
+    async onNext({ extra }, __, ___, { contextValue, document, operationName }, result) {
+      // Those who share what was read go on in the same turn of the event loop.
+      const pause = admission.breathe();
+      if (pause) await pause;
       const { data } = result as ExecutionResult;
       const shown = rules.showResult(result as ExecutionResult, contextValue as Context);
       const operation = getOperationAST(document, operationName) ?? undefined;
       const how = { transport: 'websocket', type: 'query', operation } as const;
       meter.answered(how, contextValue as Context, { data, errors: shown.errors });
+      await admission.breathe();
       const extensions = costReport(extra.asksForCost, contextValue as Context);
       return extensions ? { ...shown, extensions: { ...extensions } } : shown;
     },

@@ -68,3 +68,26 @@ describe('turns', () => {
     expect(loops).toBeLessThan(1_000);
   });
 });
+
+test('let work that has begun go on at once in a short turn, and in a turn of its own each after a long one', async () => {
+  const turns = createTurns(() => 8);
+  expect(turns.breathe()).toBeUndefined();
+  await turn();
+  let loops = 0;
+  let counting = true;
+  const count = () => {
+    loops += 1;
+    if (counting) setImmediate(count);
+  };
+  setImmediate(count);
+  const went: number[] = [];
+  const goOn = async () => {
+    const pause = turns.breathe();
+    if (pause) await pause;
+    went.push(loops);
+    work(10);
+  };
+  await Promise.all([goOn(), goOn(), goOn()]);
+  counting = false;
+  expect(new Set(went).size).toBe(3);
+});
