@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { bearer, signIn } from './operations.js';
 import type { Server } from './process.js';
 import { openSenders } from './senders.js';
 import { openSubscribers } from './subscribers.js';
@@ -10,7 +11,12 @@ export interface Target {
   readonly server: Server;
   /** The payload of `connection_init`. */
   readonly init: object;
+  /** How it is subscribed to, if not by websockets; each request then has a session. */
+  readonly transport?: 'stream';
 }
+
+/** A user may have 1,000. */
+const streamsEach = 1_000;
 
 /** How many webhooks may be in progress at once. */
 const senderCount = 64;
@@ -51,13 +57,23 @@ export async function openAudience(target: Target, count: number, groups: number
   }
 }
 
-async function fill({ server, init }: Target, count: number, groups: number) {
+/** The headers of each subscriber's request, or what it sends in `connection_init`. */
+async function credentialsOf({ server, init, transport }: Target, count: number) {
+  if (transport !== 'stream') return () => init;
+  const users = Array.from({ length: Math.ceil(count / streamsEach) }, () => signIn(server.url));
+  const headers = (await Promise.all(users)).map(bearer);
+  return (index: number) => headers[Math.floor(index / streamsEach)]!;
+}
+
+async function fill(target: Target, count: number, groups: number) {
+  const { server, transport = 'websocket' } = target;
   const told = new Map<string, Told>();
   const took: number[] = [];
   const subscribers = await openSubscribers({
     url: server.url,
     count,
-    init,
+    transport,
+    init: await credentialsOf(target, count),
     subscribe: (index) => ({ query: document, variables: { carrier: `carrier ${index % groups}` } }),
     hear(eventId, index) {
       const { sentAt, group, heard } = told.get(eventId) ?? fail(`Nobody sent ${eventId}.`);

@@ -44,7 +44,7 @@ export const fanoutNames = [
   ...sizes.flatMap((count) => groupings.map((groups) => `${count}/${groups}`)),
 ];
 
-/** What it costs to send an event to many subscribers, compared with a bare `ws.send` to each and other servers. */
+/** What it costs to send an event to many subscribers, by websocket and by server-sent events, compared with a bare `ws.send` to each and other servers. */
 export function runFanout({ short, only }: SuiteOptions): Promise<readonly Row[]> {
   const lengths = short ? brief : usual;
   let cold = true;
@@ -73,12 +73,16 @@ async function startTargets({ startFile, startGateway }: Environment, flags: rea
   const base = await startFile('servers/raw-ws.js', flags);
   const targets: Target[] = [{ who: 'raw ws', server: base, init: {} }];
   const inMemory = ['--import', './test/bench/servers/in-memory.js'];
-  const gateways = [{ who: ours }, { who: `${ours} in memory`, more: inMemory }];
-  for (const { who, more = [], ...start } of gateways) {
+  const gateways = [
+    { who: ours },
+    { who: `${ours} by sse`, transport: 'stream' as const },
+    { who: `${ours} in memory`, more: inMemory },
+  ];
+  for (const { who, more = [], ...how } of gateways) {
     const database = `gateway-${Math.random()}.db`;
-    const server = await startGateway({ database, flags: [...flags, ...more], ...start });
+    const server = await startGateway({ database, flags: [...flags, ...more] });
     const init = bearer(await signIn(server.url));
-    targets.push({ who, server, init });
+    targets.push({ who, server, init, ...how });
   }
   if (installPeers())
     for (const who of ['graphql-ws', 'mercurius', 'yoga']) {

@@ -180,7 +180,8 @@ async function resume({ server, session, cursor }: Grown): Promise<number> {
   const subscribers = await openSubscribers({
     url: server.url,
     count: 1,
-    init: bearer(session),
+    transport: 'websocket',
+    init: () => bearer(session),
     subscribe: () => ({
       query: `subscription ($after: String!) {
         shipmentUpdates(after: $after) { cursor event { eventId type stage occurredAt shipmentId carrier } }

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { connectTo } from './connection.js';
+import { openEventStream } from './event-streams.js';
 
-/** Many websockets, each with one subscription, read with minimal work, so that the load generator keeps up. */
+/** Many websockets or streams, each with one subscription, read with minimal work, so that the load generator keeps up. */
 export interface Subscribers {
   /** How many messages each subscriber got since the last `reset`. */
   readonly counts: Uint32Array;
@@ -17,8 +18,9 @@ export interface Subscribers {
 export interface Subscribing {
   readonly url: string;
   readonly count: number;
-  /** The payload of `connection_init`. */
-  readonly init: object;
+  readonly transport: 'websocket' | 'stream';
+  /** The payload of a subscriber's `connection_init`, or the headers of its request. */
+  readonly init: (index: number) => object;
   /** The payload of a subscriber's `subscribe` message. */
   readonly subscribe: (index: number) => object;
   /** Called with the event of a message; throws if that should not have arrived. */
@@ -36,7 +38,7 @@ const shortest = 200;
 
 /** Opens and subscribes all; their subscriptions become active some time later. */
 export async function openSubscribers(options: Subscribing): Promise<Subscribers> {
-  const { url, count, init, subscribe, hear } = options;
+  const { url, count, transport, init, subscribe, hear } = options;
   const counts = new Uint32Array(count);
   const sockets: Socket[] = [];
   let everybody = true;
@@ -44,13 +46,35 @@ export async function openSubscribers(options: Subscribing): Promise<Subscribers
   let fault: Error | undefined;
   let stopped = false;
 
+  function fail(index: number, what: string): void {
+    if (!stopped) fault ??= new Error(`Subscriber ${index}: ${what}`);
+  }
+
+  async function beginStream(index: number): Promise<void> {
+    const whole = index % readOneOf === 0;
+    await new Promise<void>((resolve, reject) => {
+      const stream = openEventStream(url, init(index), subscribe(index), {
+        opened: resolve,
+        refused(answer) {
+          fail(index, `got ${answer}`);
+          reject(fault);
+        },
+        hear(bytes, from, to) {
+          if (to - from >= shortest) take(bytes, from, to, index, whole);
+        },
+      });
+      sockets.push(stream);
+      stream.on('close', () => {
+        fail(index, 'the connection was closed');
+        reject(fault);
+      });
+    });
+  }
+
   async function begin(index: number): Promise<void> {
-    const fail = (what: string) => {
-      if (!stopped) fault ??= new Error(`Subscriber ${index}: ${what}`);
-    };
     const opened = openWebSocket(url);
     sockets.push(opened.socket);
-    opened.socket.on('close', () => fail('the connection was closed'));
+    opened.socket.on('close', () => fail(index, 'the connection was closed'));
     await opened.upgraded;
     const whole = index % readOneOf === 0;
     await new Promise<void>((resolve, reject) => {
@@ -63,11 +87,11 @@ export async function openSubscribers(options: Subscribing): Promise<Subscribers
         if (opcode === 0x9) return void opened.socket.write(toFrame(0xa, payload));
         const text = payload.toString();
         if (opcode === 0x1 && text.includes('connection_ack')) return resolve();
-        fail(opcode === 0x1 ? `got ${text}` : `closed with ${toClosing(payload)}`);
+        fail(index, opcode === 0x1 ? `got ${text}` : `closed with ${toClosing(payload)}`);
         reject(fault);
       }
       opened.socket.on('close', () => reject(fault));
-      opened.socket.write(toMessage({ type: 'connection_init', payload: init }));
+      opened.socket.write(toMessage({ type: 'connection_init', payload: init(index) }));
     });
     opened.socket.write(toMessage({ id: `s${index}`, type: 'subscribe', payload: subscribe(index) }));
   }
@@ -83,9 +107,10 @@ export async function openSubscribers(options: Subscribing): Promise<Subscribers
     }
   }
 
+  const open = transport === 'stream' ? beginStream : begin;
   for (let from = 0; from < count; from += openedAtOnce)
     await Promise.all(
-      Array.from({ length: Math.min(openedAtOnce, count - from) }, (_, index) => begin(from + index)),
+      Array.from({ length: Math.min(openedAtOnce, count - from) }, (_, index) => open(from + index)),
     );
   return {
     counts,
