@@ -49,6 +49,10 @@ interface Taken {
   work?: Work | undefined;
 }
 
+/** Where a subscription goes that came by a request for one answer. */
+const noSubscriptions =
+  'Send subscriptions over a websocket, or accept `text/event-stream` or `multipart/mixed;subscriptionSpec=1.0`.';
+
 function isPersistedQueryError(error: GraphQLError | undefined): boolean {
   return String(error?.extensions['code']).startsWith('PERSISTED_QUERY_');
 }
@@ -224,7 +228,7 @@ function operationPlugin(
           const refusal = contextValue.tally.exceeded ? tooComplex(tooManyFields) : assessed?.refusal;
           if (refusal) throw refusal;
           if (operation?.operation !== 'subscription') return compiledQueries?.admit(source, document);
-          throw new GraphQLError('Send subscriptions over a websocket.', {
+          throw new GraphQLError(noSubscriptions, {
             extensions: { code: 'BAD_USER_INPUT', http: { status: 400 } },
           });
         },

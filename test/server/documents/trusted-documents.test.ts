@@ -6,6 +6,7 @@ import { ownDocuments } from '../../../src/generated/own-documents.js';
 import { sha256 } from '../../../src/server/documents/manifest.js';
 import { scrape } from '../../support/metrics.js';
 import { demo, startTestbed, type Testbed } from '../../support/testbed.js';
+import { openSocket } from '../sockets.js';
 import { transports } from '../live/transports.js';
 
 const place = 'query Where { liveCursor }';
@@ -130,6 +131,27 @@ test.each([
   expect([status, body.errors[0].message]).toEqual([
     400,
     expect.stringContaining(`${name}\` must be a string`),
+  ]);
+});
+
+test('over a websocket an id needs no text beside it, and a message with neither is a fault of the protocol', async () => {
+  const socket = await openSocket(`${testbed.url}/graphql`);
+  socket.send({ type: 'connection_init', payload: { authorization: `Bearer ${token}` } });
+  expect((await socket.next()).type).toBe('connection_ack');
+  for (const payload of [{ documentId: 'me' }, apollo(sha256(me))]) {
+    socket.send({ id: '1', type: 'subscribe', payload });
+    expect((await socket.next('1')).payload).toEqual(answer);
+    expect((await socket.next('1')).type).toBe('complete');
+  }
+  socket.send({ id: '2', type: 'subscribe', payload: { variables: {} } });
+  expect(await socket.closed).toBe(4400);
+});
+
+test('a subscription that is sent for one answer is told where to go', async () => {
+  const { status, body } = await post({ documentId: sha256(updates) });
+  expect([status, body.errors[0].message]).toEqual([
+    400,
+    expect.stringMatching(/websocket.*text\/event-stream.*multipart\/mixed/),
   ]);
 });
 

@@ -184,11 +184,18 @@ export class Operations {
 /** The payload of a valid `subscribe`; undefined for another, which graphql-ws refuses. */
 function payloadOf(message: Message): SubscribePayload | undefined {
   try {
-    const { payload } = validateMessage(message) as { readonly payload: SubscribePayload };
+    const { payload } = validateMessage(withQuery(message)) as { readonly payload: SubscribePayload };
     return payload;
   } catch {
     return undefined;
   }
+}
+
+/** A document that is named by an id needs no text, which the protocol demands. */
+function withQuery(message: Message): Message {
+  const { payload } = message;
+  const isNamed = isObject(payload) && ('documentId' in payload || 'extensions' in payload);
+  return isNamed ? { ...message, payload: { query: '', ...payload } } : message;
 }
 
 /** Undefined if it is not a message: graphql-ws then says what is wrong with it. */
