@@ -3,11 +3,11 @@ import type { BrowserContext } from 'playwright-core';
 import { join } from 'node:path';
 
 /** Builds a module, with all that it imports, as one script for a browser. */
-export async function bundle(entry: string): Promise<string> {
+export async function bundle(entry: string, mode = 'production'): Promise<string> {
   const built = await build({
     configFile: false,
     logLevel: 'silent',
-    define: { 'process.env.NODE_ENV': '"production"' },
+    define: { 'process.env.NODE_ENV': JSON.stringify(mode) },
     build: { write: false, target: 'es2022', lib: { entry: join(process.cwd(), entry), formats: ['es'] } },
   });
   const [output] = built as { readonly output: readonly { readonly code?: string }[] }[];

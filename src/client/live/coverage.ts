@@ -198,7 +198,7 @@ export function createCoverage({ trivium, apply, bySelection, expired }: Coverag
 }
 
 /** The failure of what was asked by somebody who is not signed in any more. */
-export function sessionChanged(): TriviumError {
+function sessionChanged(): TriviumError {
   const message = 'The session changed meanwhile: whether a mutation took place is not known.';
   return new TriviumError('SESSION_CHANGED', message);
 }

@@ -73,7 +73,7 @@ export function useLiveList<F extends Family>(
     status,
     viewer?.id ?? null,
   ]);
-  const list = kept(trivium, key, () => createLiveList(trivium, family, options));
+  const list = useKept(trivium, key, () => createLiveList(trivium, family, options));
   const read = () => list.state;
   const state = useSyncExternalStore(list.listen, read, read);
   return useMemo(() => ({ ...state, more: list.more, reload: list.reload }), [state, list]);
@@ -84,12 +84,18 @@ export function useLive<F extends Family>(family: F, id: string): LiveEntityStat
   const trivium = useTrivium();
   const { status, viewer } = useSession();
   const key = JSON.stringify([family, id, status, viewer?.id ?? null]);
-  const entity = kept(trivium, key, () => createLiveEntity(trivium, family, id));
+  const entity = useKept(trivium, key, () => createLiveEntity(trivium, family, id));
   const read = () => entity.state;
   return useSyncExternalStore(entity.listen, read, read);
 }
 
-/** How many lists and entities that are not shown are kept at most. */
+/** What is live by its key, the same for as long as a component shows it. */
+function useKept<Value>(trivium: Trivium, key: string, create: () => Value): Value {
+  // Not asked for anew by each render: where more are shown than are kept, that would never come to rest.
+  return useMemo(() => kept(trivium, key, create), [trivium, key]);
+}
+
+/** How many lists and entities are kept, for when they are shown again. */
 const maxKept = 50;
 const stores = new WeakMap<Trivium, Map<string, unknown>>();
 
