@@ -10,6 +10,11 @@ export function readOperation({ method, url, body }: FastifyRequest): OperationP
   return method === 'GET' ? readParameters(url) : readBody(body);
 }
 
+/** The last `id:` that the client of a stream has received; the stream resumes after it. Undefined if it has none. */
+export function lastEventId({ headers }: FastifyRequest): string | undefined {
+  return String(headers['last-event-id'] ?? '') || undefined;
+}
+
 function readParameters(url: string): OperationPayload | string {
   const { searchParams } = new URL(url, 'http://gateway');
   const objects: Record<string, unknown> = {};

@@ -30,7 +30,7 @@ import { lookUpFailed, type Meter } from '../operation/operation-metrics.js';
 import type { Rules } from '../operation/operation-rules.js';
 import { Answer } from './answer.js';
 import { completeId, serverSentEvents, multipart, type StreamFormat } from './stream-format.js';
-import { readOperation } from './stream-request.js';
+import { lastEventId, readOperation } from './stream-request.js';
 import { SharedBytes, Stream } from './stream.js';
 
 /** GraphQL by answers that stay open: subscriptions and queries, one a request. */
@@ -106,7 +106,7 @@ export function createStreams(options: StreamOptions): GraphqlStreams {
     },
     async handle(request, reply, format) {
       const answer = new Answer(request, reply, format);
-      if (request.headers['last-event-id'] === completeId) return answer.nothingMore();
+      if (lastEventId(request) === completeId) return answer.nothingMore();
       if (!origins.admits(request.headers.origin))
         return answer.refuse(403, [toError(foreignOrigin, 'FORBIDDEN')]);
       if (drain.begun) return answer.again();
@@ -156,7 +156,7 @@ async function run(
     session,
     signal: () => (isQuery ? withDeadline(ending) : ending),
     requestId: request.id,
-    resumeAfter: String(request.headers['last-event-id'] ?? '') || undefined,
+    resumeAfter: lastEventId(request),
   });
   contextValue.cost = cost;
   const { operationName } = payload;
