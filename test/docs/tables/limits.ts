@@ -37,15 +37,15 @@ const operations = [
   ['rows of a page', `${maxPageSize}; ${defaultPageSize} if none is given`, badInput],
   ['ids of `nodes`', count(maxPageSize), badInput],
   ['fields of an operation, as counted above', count(maxCost), tooComplex],
-  ['fields beyond that count, if lists are longer than estimated', count(maxCost), tooComplex],
-  ['characters of its answer', count(maxCharacters), tooComplex],
+  ['fields of list items after the fifth', count(maxCost), tooComplex],
+  ['characters of the answer', count(maxCharacters), tooComplex],
   [
-    'pages of notes that it reads',
-    `${maxCalls}; about ${maxMebibytes} MiB of them in connections`,
+    'pages of notes that an operation reads',
+    `${maxCalls}, and about ${maxMebibytes} MiB`,
     tooComplex,
   ],
   [
-    'bookings, shipments, payments and their events that it reads',
+    'bookings, shipments, payments and events that it reads',
     `about ${defaultMebibytes} MiB`,
     tooComplex,
   ],
@@ -57,21 +57,21 @@ const operations = [
   ],
   ['lines of a document', count(maxLines), tooComplex],
   ['characters of a name', count(maxName), tooComplex],
-  ['levels of a document, its fragments expanded, and of variables', count(maxDepth), tooComplex],
-  ['fields of a document, its fragments expanded', count(maxCost), tooComplex],
+  ['levels of nesting, in a document with its fragments, or in variables', count(maxDepth), tooComplex],
+  ['fields of a document with its fragments', count(maxCost), tooComplex],
   ['fields of variables', count(maxFields), tooComplex],
   ['values in a list of a filter', count(maxValues), badInput],
 ];
 
 const requests = [
-  ['operations of one user in progress', count(perUser), 'the others wait for their turn'],
+  ['operations in progress, for each user', count(perUser), 'the others wait for their turn'],
   [
-    'operations of one network in progress, without a session',
+    'operations in progress without a session, for each network',
     count(perNetwork),
     'the others wait for their turn',
   ],
   ['body of a request or webhook', mebibytes(maxBodyBytes), '`413`'],
-  ['time in which a client takes nothing of its answer', minutes(stalledMs), 'the connection is closed'],
+  ['time in which a client reads nothing of its answer', minutes(stalledMs), 'the connection is closed'],
 ];
 
 const services = [
@@ -86,7 +86,7 @@ const services = [
     'the others wait up to 10 seconds',
   ],
   [
-    'notes that `node(id:)` searches for one that was not listed lately',
+    'notes that `node(id:)` reads to find one that was not listed lately',
     count(maxScannedNotes),
     'an error, never null',
   ],
@@ -97,18 +97,18 @@ const websockets = [
   ['message from the client', mebibytes(maxMessageBytes), 'closed with `1009`'],
   ['operation id', `${maxIdBytes} bytes`, 'closed with `4400`'],
   [
-    'subscriptions of one user on each replica',
-    `${mebibytes(maxPerUser.bytes)}: some 16,000 subscriptions, or about a hundred different filters of 1,000 ids. Equal subscriptions share memory, and it counts once`,
+    'memory of subscriptions, for each user on each replica',
+    `${mebibytes(maxPerUser.bytes)}: enough for some 16,000 equal subscriptions, or for about a hundred filters of 1,000 ids`,
     rateLimited,
   ],
   [
-    'fields of all messages that one event can make for one user, on each replica',
-    count(maxPerUser.fields),
+    'fields in all messages of one event, for each user on each replica',
+    `${count(maxPerUser.fields)}; equal messages count once`,
     rateLimited,
   ],
   [
-    'time without a sign of the client, such as the answer to a ping',
-    `${seconds(beatMs)} to ${seconds(2 * beatMs)}; longer while the client reads a long message (at 17 KiB a second)`,
+    'time in which a client sends nothing, not even the answer to a ping',
+    `${beatMs / 1000} to ${seconds(2 * beatMs)}; longer while it reads a long message (at 17 KiB a second)`,
     'the socket is dropped',
   ],
 ];
