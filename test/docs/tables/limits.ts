@@ -39,16 +39,8 @@ const operations = [
   ['fields of an operation, as counted above', count(maxCost), tooComplex],
   ['fields of list items after the fifth', count(maxCost), tooComplex],
   ['characters of the answer', count(maxCharacters), tooComplex],
-  [
-    'pages of notes that an operation reads',
-    `${maxCalls}, and about ${maxMebibytes} MiB`,
-    tooComplex,
-  ],
-  [
-    'bookings, shipments, payments and events that it reads',
-    `about ${defaultMebibytes} MiB`,
-    tooComplex,
-  ],
+  ['pages of notes that an operation reads', `${maxCalls}, and about ${maxMebibytes} MiB`, tooComplex],
+  ['bookings, shipments, payments and events that it reads', `about ${defaultMebibytes} MiB`, tooComplex],
   ['time for an operation', seconds(operationMs), '`UPSTREAM_TIMEOUT`'],
   [
     'tokens of a document',
