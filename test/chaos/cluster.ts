@@ -10,12 +10,14 @@ import type { Random } from './random.js';
 import { startReplica, type Replica } from './replica.js';
 import { createPaymentEndpoint, type PaymentEndpoint } from './rotator.js';
 import type { Destination } from './sender.js';
+import type { Surroundings } from './surroundings.js';
 import { openTcpProxy, type Delays, type TcpProxy } from './tcp-proxy.js';
 
 /** How a cluster is set up. */
 export interface ClusterOptions {
   readonly engine: 'sqlite' | 'postgres';
   readonly postgres?: TestPostgres;
+  readonly around?: Surroundings | undefined;
   /** Options for Node.js, for every gateway. */
   readonly nodeOptions?: readonly string[];
   /** How often what clients send and get is delayed. */
@@ -25,8 +27,10 @@ export interface ClusterOptions {
 /** Gateways on a new database, behind proxies that can be cut, and the services that they use. */
 export interface Cluster {
   readonly sandbox: Sandbox;
-  /** The database, without a proxy. */
+  /** The database, without a proxy; after a failover it is another. */
   readonly databaseUrl: string;
+  /** An address that leads to it whatever happens. */
+  readonly lastingUrl: string;
   readonly postgres: { readonly server: TestPostgres; readonly proxy: TcpProxy } | undefined;
   readonly replicas: readonly Replica[];
   readonly subscription: Destination;
@@ -51,6 +55,7 @@ export async function startCluster(options: ClusterOptions, random: Random): Pro
   const sandbox = await startSandbox();
   const subscription = createSubscription();
   const endpoint = createPaymentEndpoint(sandbox, 'pe_chaos');
+  const { around } = options;
   const { databaseUrl, gatewayUrl, postgres, drop } = await openDatabase(options, random);
   const settings = {
     ...sandbox.settings,
@@ -59,6 +64,7 @@ export async function startCluster(options: ClusterOptions, random: Random): Pro
     GRANTS: JSON.stringify({ '*': grants }),
     SHIPMENT_WEBHOOKS: configured(subscription),
     PAYMENT_WEBHOOKS: configured(endpoint),
+    ...around?.settings,
   };
   const crashes: Finding[] = [];
   const loggedErrors = new Map<string, number>();
@@ -78,7 +84,10 @@ export async function startCluster(options: ClusterOptions, random: Random): Pro
   const close = async () => void (await (closed ??= Promise.all(replicas.map((replica) => replica.stop()))));
   return {
     sandbox,
-    databaseUrl,
+    get databaseUrl() {
+      return around?.database?.now() ?? databaseUrl;
+    },
+    lastingUrl: around?.database?.url ?? databaseUrl,
     postgres,
     replicas,
     subscription,
@@ -109,7 +118,11 @@ function configured({ now }: Destination): string {
   return `${id}=${secret}`;
 }
 
-async function openDatabase({ engine, postgres: server }: ClusterOptions, random: Random) {
+async function openDatabase({ engine, around, postgres: server }: ClusterOptions, random: Random) {
+  if (around?.database) {
+    const { url } = around.database;
+    return { databaseUrl: url, gatewayUrl: url, postgres: undefined, drop: async () => undefined };
+  }
   if (engine === 'sqlite' || !server) {
     const folder = await mkdtemp(join(tmpdir(), 'trivium-chaos-'));
     const databaseUrl = `sqlite:${join(folder, 'gateway.db')}`;

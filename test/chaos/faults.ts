@@ -13,6 +13,7 @@ export const faults = [
   'turned away',
   'outlived its sign-out',
   'ended by itself',
+  'written to an old primary',
 ] as const;
 export type Fault = (typeof faults)[number];
 

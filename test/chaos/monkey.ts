@@ -13,6 +13,19 @@ export interface Tally {
   cuts: number;
   databaseRestarts: number;
   databaseFreezes: number;
+  failovers: number;
+  natsKills: number;
+  natsFreezes: number;
+}
+
+/** Something else that the monkey may do; once at least, however few gateways it kills. */
+export interface Harm {
+  /** What it is counted as. */
+  readonly counted: keyof Tally;
+  /** How often it is done: a kill of a gateway has ten. */
+  readonly weight: number;
+  /** Resolves when all works again, with whether it could be done. */
+  run(force: number): Promise<boolean>;
 }
 
 export interface MonkeyOptions {
@@ -22,6 +35,7 @@ export interface MonkeyOptions {
   readonly random: Random;
   /** The Postgres and the proxy in front of it, if there is one. */
   readonly postgres?: Database | undefined;
+  readonly harms: readonly Harm[];
 }
 
 interface Database {
@@ -36,8 +50,9 @@ const maxAbsenceMs = 1_500;
 const maxDatabaseFreezeMs = 7_000;
 
 /** Does harm at random until it has killed so many gateways; resolves when everything works again. */
-export async function runMonkey({ replicas, kills, random, postgres }: MonkeyOptions): Promise<Tally> {
-  const tally: Tally = { kills: 0, drains: 0, freezes: 0, cuts: 0, databaseRestarts: 0, databaseFreezes: 0 };
+export async function runMonkey(options: MonkeyOptions): Promise<Tally> {
+  const { replicas, kills, random, postgres, harms } = options;
+  const tally = noHarm();
   const recovering = new Set<Promise<void>>();
   let isDatabaseAway = false;
 
@@ -76,6 +91,10 @@ export async function runMonkey({ replicas, kills, random, postgres }: MonkeyOpt
     });
   }
 
+  async function harm({ counted, run }: Harm, force: number): Promise<void> {
+    if (await run(force)) tally[counted] += 1;
+  }
+
   type Act = (replica: Replica, force: number) => Promise<void>;
   const acts: readonly (readonly [weight: number, act: Act])[] = [
     [10, (replica) => restart('SIGKILL', replica)],
@@ -89,6 +108,7 @@ export async function runMonkey({ replicas, kills, random, postgres }: MonkeyOpt
           [2, (_, force) => cut(postgres.proxy, force)],
         ] as readonly (readonly [number, Act])[])
       : []),
+    ...harms.map((each): [number, Act] => [each.weight, (_, force) => harm(each, force)]),
   ];
   const drawn = acts.flatMap(([weight, act]) => Array.from({ length: weight }, () => act));
 
@@ -101,5 +121,20 @@ export async function runMonkey({ replicas, kills, random, postgres }: MonkeyOpt
     recovering.add(work);
   }
   await Promise.all(recovering);
+  for (const each of harms) if (tally[each.counted] === 0) await harm(each, random.between(0, 1));
   return tally;
+}
+
+function noHarm(): Tally {
+  return {
+    kills: 0,
+    drains: 0,
+    freezes: 0,
+    cuts: 0,
+    databaseRestarts: 0,
+    databaseFreezes: 0,
+    failovers: 0,
+    natsKills: 0,
+    natsFreezes: 0,
+  };
 }

@@ -14,6 +14,8 @@ import type { Subscriber } from './subscriber.js';
 
 /** One run on one engine. */
 export interface RunOptions extends ClusterOptions, ClientsOptions {
+  /** In the report, in place of the engine. */
+  readonly name?: string;
   /** The seed of everything random. */
   readonly seed: string;
   /** How many gateways to kill. */
@@ -39,7 +41,16 @@ export interface Company {
 
 /** Runs clients of every kind and a chaos monkey against gateways, then compares what all of them saw. */
 export async function runChaos(run: RunOptions): Promise<Report> {
-  const { engine, seed, kills, minMs = 0, patienceMs = 60_000, settleMs = 20_000 } = run;
+  const {
+    engine,
+    name = engine,
+    around,
+    seed,
+    kills,
+    minMs = 0,
+    patienceMs = 60_000,
+    settleMs = 20_000,
+  } = run;
   const began = performance.now();
   const random = createRandom(seed);
   const cluster = await startCluster(run, random);
@@ -51,9 +62,9 @@ export async function runChaos(run: RunOptions): Promise<Report> {
     company = await run.company?.(cluster, random.fork('company'));
     clients = await startClients(cluster, random, run);
     const { replicas, postgres } = cluster;
-    divider = postgres && (await startDivider(cluster.databaseUrl));
+    divider = engine === 'postgres' ? await startDivider(cluster.lastingUrl) : undefined;
     const [tally] = await Promise.all([
-      runMonkey({ replicas, kills, postgres, random: random.fork('monkey') }),
+      runMonkey({ replicas, kills, postgres, harms: around?.harms ?? [], random: random.fork('monkey') }),
       sleep(minMs),
       company?.done,
     ]);
@@ -63,10 +74,11 @@ export async function runChaos(run: RunOptions): Promise<Report> {
     const evidence = await settle(cluster, clients, company, settleMs);
     const outlived = (await clients.others?.visitors.findings(replicas.map(({ url }) => url))) ?? [];
     await company?.stop();
+    const aroundThem = (await around?.findings()) ?? [];
     await clients.stop();
     await cluster.close();
     return {
-      engine,
+      engine: name,
       seed,
       tally,
       partitions,
@@ -74,7 +86,13 @@ export async function runChaos(run: RunOptions): Promise<Report> {
       seconds: Math.round((performance.now() - began) / 1000),
       interruptions: endingsOf(clients),
       loggedErrors: cluster.loggedErrors,
-      findings: [...findFaults(evidence), ...outlived, ...findRefusals(cluster, clients), ...cluster.crashes],
+      findings: [
+        ...findFaults(evidence),
+        ...outlived,
+        ...findRefusals(cluster, clients),
+        ...cluster.crashes,
+        ...aroundThem,
+      ],
     };
   } finally {
     await company?.stop();

@@ -11,6 +11,9 @@ const acts: Readonly<Record<keyof Tally, string>> = {
   cuts: 'cut sockets',
   databaseRestarts: 'database restarts',
   databaseFreezes: 'database freezes',
+  failovers: 'failovers',
+  natsKills: 'kills of NATS servers',
+  natsFreezes: 'freezes of the NATS cluster',
 };
 
 /** A table of the reports side by side, with sums, followed by the findings, if any. */

@@ -25,7 +25,7 @@ const isThere = spawnSync('nats-server', ['--version'], { env: environment }).st
 
 /** Why tests with NATS are skipped here; on CI they always run, and fail if it is missing. */
 export const noNats = isThere || process.env['CI'] === 'true' ? undefined : 'nats-server is not installed';
-if (noNats !== undefined) test.skip(`with NATS: ${noNats}`);
+if (noNats !== undefined && process.env['VITEST'] !== undefined) test.skip(`with NATS: ${noNats}`);
 
 const running = new Set<ChildProcess>();
 process.on('exit', () => running.forEach((child) => child.kill('SIGKILL')));
