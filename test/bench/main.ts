@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { fanoutNames, runFanout } from './fanout.js';
 import { toGoalLines } from './goals.js';
+import { herdNames, runHerd } from './herd.js';
 import { runIngest } from './ingest.js';
 import { queries } from './operations.js';
 import { readOptions, type Options } from './options.js';
@@ -24,6 +25,7 @@ const suites: Readonly<Record<string, Suite>> = {
   fanout: { names: fanoutNames, run: runFanout },
   ingest: { names: [], run: runIngest },
   scale: { names: scaleNames, run: runScale },
+  herd: { names: herdNames, run: runHerd },
   partitions: { names: partitionNames, run: runPartitions },
 };
 
