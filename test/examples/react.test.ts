@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Browser, Page } from 'playwright-core';
@@ -12,6 +12,7 @@ import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
 import { openProxy, type Proxy } from '../client/proxy.js';
 import { launchBrowser, skipBrowserTests } from '../support/browser.js';
 import { startTestbed, type Testbed } from '../support/testbed.js';
+import { installPackages } from './install.js';
 
 const run = promisify(execFile);
 const require = createRequire(import.meta.url);
@@ -23,17 +24,6 @@ let testbed: Testbed;
 let proxy: Proxy;
 let server: PreviewServer;
 let browser: Browser;
-
-/** The example as it is after `npm install`, beside the client package of this tree. */
-async function install(): Promise<void> {
-  cpSync('examples/react', root, { recursive: true });
-  await run(process.execPath, ['.ci/client-package.js', join(root, 'built')]);
-  const folder = join(root, 'node_modules/@trivium/client');
-  mkdirSync(dirname(folder), { recursive: true });
-  cpSync(join(root, 'built/client'), folder, { recursive: true });
-  for (const name of readdirSync('node_modules').filter((entry) => !entry.startsWith('.')))
-    symlinkSync(resolve('node_modules', name), join(root, 'node_modules', name));
-}
 
 const addressOf = (running: PreviewServer) => new URL(running.resolvedUrls!.local[0]!).origin;
 
@@ -48,7 +38,8 @@ beforeAll(async () => {
   if (skipBrowserTests) return;
   root = mkdtempSync(join(tmpdir(), 'trivium-example-'));
   mkdirSync(join(root, 'data'));
-  await install();
+  cpSync('examples/react', root, { recursive: true });
+  await installPackages(root);
   sandbox = await startSandbox();
   proxy = await openProxy(sandbox.url);
   process.env['VITE_TRIVIUM_URL'] = proxy.url;
