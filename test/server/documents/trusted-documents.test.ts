@@ -1,4 +1,4 @@
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -194,6 +194,23 @@ test('a document that has been compiled stops when it leaves the manifest, and a
   expect(codeOf((await post({ documentId: sha256(place) })).body)).toBe('PERSISTED_QUERY_NOT_FOUND');
   write(manifestOf(...all));
   await expect.poll(async () => (await post({ query: place })).status).toBe(200);
+});
+
+test('a manifest that is read while it is being written is taken over once it is whole', async () => {
+  const late = 'query Late { viewer { id } }';
+  const text = manifestOf(...all, late);
+  const kept = () => testbed.logged().split('the documents stay as they were').length;
+  for (const end of [10, text.length - 10]) {
+    const before = kept();
+    writeFileSync(file, text.slice(0, end));
+    await expect.poll(kept).toBe(before + 1);
+    expect((await post({ query: place })).status).toBe(200);
+    expect(codeOf((await post({ query: late })).body)).toBe('DOCUMENT_NOT_TRUSTED');
+  }
+  appendFileSync(file, text.slice(-10));
+  await expect.poll(async () => (await post({ query: late })).status).toBe(200);
+  write(manifestOf(...all));
+  await expect.poll(async () => codeOf((await post({ query: late })).body)).toBe('DOCUMENT_NOT_TRUSTED');
 });
 
 test('what is refused is counted each time, and logged once a document without its text', async () => {
