@@ -61,7 +61,7 @@ test('the index of decisions has each of them', () => {
 });
 
 test('every example is in a language that a test runs or checks', () => {
-  const checked = ['graphql', 'sh', 'ts', 'tsx', 'json', 'promql', 'text'];
+  const checked = ['graphql', 'html', 'sh', 'ts', 'tsx', 'json', 'promql', 'text'];
   const others = examples.filter(({ language }) => !checked.includes(language));
   expect(others.map(({ page, language }) => `${language} in ${page}`)).toEqual([]);
 });
@@ -82,7 +82,7 @@ describe('what the pages name exists', () => {
     const named = new Set(
       Array.from(text.matchAll(/\bnpm (?:run )?([a-z][a-z:-]*)/g))
         .map(([, name]) => name!)
-        .filter((name) => !['ci', 'install'].includes(name)),
+        .filter((name) => !['ci', 'init', 'install'].includes(name)),
     );
     expect(named.size).toBeGreaterThan(5);
     expect([...named].filter((name) => !(name in scripts))).toEqual([]);
