@@ -21,14 +21,27 @@ export function heapOfJson(text: Uint8Array): number {
 const longestOther = 25;
 /** The most characters that escaping makes of one. */
 const longestEscape = 6;
+/** In characters: shorter texts are measured as fast as they are found. */
+const longText = 1_000;
 
 /** Whether a value has more characters than this as JSON; stops counting there. The value is free of circles. */
 export function isLongerAsJson(value: unknown, most: number): boolean {
-  return exceeds(value, most, mostOf) && exceeds(value, most, (part) => JSON.stringify(part).length);
+  return exceeds(value, most, mostOf) && exceeds(value, most, createLengthOf());
 }
 
 function mostOf(part: unknown): number {
   return typeof part === 'string' ? part.length * longestEscape + 2 : longestOther;
+}
+
+/** Measures exactly; a long text that is met again, since it was read once for many fields, only once. */
+function createLengthOf(): (part: unknown) => number {
+  const known = new Map<string, number>();
+  return (part) => {
+    if (typeof part !== 'string' || part.length < longText) return JSON.stringify(part).length;
+    const length = known.get(part) ?? JSON.stringify(part).length;
+    known.set(part, length);
+    return length;
+  };
 }
 
 /** `measure` gives the length of a string or another scalar. */

@@ -77,11 +77,31 @@ function overSocket(count: number, send: (socket: WebSocket) => void, known = tr
   };
 }
 
+/** Asks for a hundred notes of ten thousand characters, in so many fields, in so many operations at once. */
+function longNotes(fields: number, operations: number): Attack {
+  return async ({ url, token }, stop) => {
+    const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` };
+    const ask = async (query: string, variables = {}) => {
+      const body = JSON.stringify({ query, variables });
+      await fetch(`${url}/graphql`, { method: 'POST', headers, body }).then((r) => r.text());
+    };
+    const create = 'mutation ($input: CreateNoteInput!) { createNote(input: $input) { errors { code } } }';
+    for (const at of numbers(100))
+      await ask(create, { input: { title: `${at}`, content: 'é'.repeat(10_000) } });
+    const all = numbers(fields).map((at) => `n${at}: notes(first: 100, after: null) { nodes { content } }`);
+    while (!stop.aborted)
+      await Promise.all(numbers(operations).map(() => ask(`{ ${all.join(' ')} }`))).catch(() => undefined);
+  };
+}
+
 /** Fragments of one byte, masked, without an end. */
 const fragments = (count: number) =>
   Buffer.concat(numbers(count).map((at) => Buffer.from([at === 0 ? 1 : 0, 0x81, 0, 0, 0, 0, 0x20])));
 
-/** By name, as the list of the issue has them. */
+/** The attack for which the notes service is one that `startCrumblingService` starts. */
+export const crumbling = 'a service that answers in chunks of one byte';
+
+/** By name. */
 export const attacks: Readonly<Record<string, Attack>> = {
   'sign-ins with a million bytes of empty objects': bodies(30, () => ''),
   'the same, signed in': bodies(40, ({ token }) => `Authorization: Bearer ${token}\r\n`),
@@ -131,19 +151,9 @@ export const attacks: Readonly<Record<string, Attack>> = {
     );
     await over(stop);
   },
-  'notes of ten thousand characters, read together': async ({ url, token }, stop) => {
-    const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` };
-    const ask = async (query: string, variables = {}) => {
-      const body = JSON.stringify({ query, variables });
-      await fetch(`${url}/graphql`, { method: 'POST', headers, body }).then((r) => r.text());
-    };
-    const create = 'mutation ($input: CreateNoteInput!) { createNote(input: $input) { errors { code } } }';
-    for (const at of numbers(100))
-      await ask(create, { input: { title: `${at}`, content: 'é'.repeat(10_000) } });
-    const fields = numbers(20).map((at) => `n${at}: notes(first: 100, after: null) { nodes { content } }`);
-    while (!stop.aborted)
-      await Promise.all(numbers(50).map(() => ask(`{ ${fields.join(' ')} }`))).catch(() => undefined);
-  },
+  'notes of ten thousand characters, read together': longNotes(20, 50),
+  'answers of over 32 million characters': longNotes(40, 10),
+  [crumbling]: longNotes(1, 20),
   'connections until no descriptor is left': async (target, stop) => {
     for (let at = 0; at < 20_000 && !stop.aborted; at += 1) {
       dial(target, stop);

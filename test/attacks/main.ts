@@ -9,9 +9,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startSandbox } from '../../src/sandbox/sandbox.js';
 import { startGatewayProcess, type GatewayProcess } from '../support/process.js';
 import { demo } from '../support/testbed.js';
-import { attacks } from './attacks.js';
+import { attacks, crumbling } from './attacks.js';
 import { percentile } from './percentile.js';
-import { attack } from './start-attacker.js';
+import { attack, startCrumblingService } from './start-attacker.js';
 
 const attackMs = 15_000;
 const probeMs = 25;
@@ -69,8 +69,15 @@ function rssOf({ child }: GatewayProcess): number {
 async function run(name: string): Promise<Outcome> {
   const sandbox = await startSandbox();
   const folder = mkdtempSync(join(tmpdir(), 'trivium-attack-'));
+  const base = sandbox.settings['NOTES_BASE_URL'] ?? '';
+  const service = name === crumbling ? await startCrumblingService(base) : undefined;
   const gateway = await startGatewayProcess(
-    { ...sandbox.settings, DATABASE_URL: `sqlite:${join(folder, 'gateway.db')}`, LOG_LEVEL: 'error' },
+    {
+      ...sandbox.settings,
+      ...service?.settings,
+      DATABASE_URL: `sqlite:${join(folder, 'gateway.db')}`,
+      LOG_LEVEL: 'error',
+    },
     { options: ['--max-old-space-size=512'] },
   );
   try {
@@ -96,6 +103,7 @@ async function run(name: string): Promise<Outcome> {
     };
   } finally {
     await gateway.end('SIGKILL');
+    service?.stop();
     await sandbox.stop();
     rmSync(folder, { recursive: true, force: true });
   }

@@ -11,3 +11,14 @@ export async function attack(name: string, target: Target, stop: AbortSignal): P
   const [code] = (await ended) as [number | null];
   if (!stop.aborted) throw new Error(`The attacker ended with ${code}.`);
 }
+
+/** Starts a process that passes the answers of a notes service on in chunks of one byte. */
+export async function startCrumblingService(base: string) {
+  const args = ['--import', 'tsx', 'test/attacks/crumbling-service.ts', base];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [line] = (await once(child.stdout, 'data')) as [Buffer];
+  return {
+    settings: { NOTES_BASE_URL: line.toString().trim() },
+    stop: () => void child.kill('SIGKILL'),
+  };
+}

@@ -143,7 +143,7 @@ export async function startCrowd(cluster: Cluster, random: Random, options: Crow
 }
 
 /** A phase in one line. */
-export function describe({ name, answers, p50, p99, problems }: Phase): string {
+function describe({ name, answers, p50, p99, problems }: Phase): string {
   const told = [...problems].map(([what, count]) => `${what} (${count})`).join(', ');
   return `${name}: ${answers} answers, p50 ${p50} ms, p99 ${p99} ms${told && `; ${told}`}`;
 }

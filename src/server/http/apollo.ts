@@ -31,7 +31,7 @@ import {
   type Admission,
   type Work,
 } from '../operation/admission.js';
-import { answerText } from '../operation/answer-text.js';
+import { answerText, encodeText, longAnswer } from '../operation/answer-text.js';
 import { createClientAddress } from './client-address.js';
 import type { ClientConnections } from './client-connections.js';
 import type { Rules } from '../operation/operation-rules.js';
@@ -164,9 +164,10 @@ export async function createGraphqlHttp(options: GraphqlHttpOptions): Promise<Gr
     // `server.ts` sets it to `no-store` where no other value is set.
     answered.delete('cache-control');
     reply.headers(Object.fromEntries(answered));
-    if (holdAnswer(admission.ledger, caller, reply.raw, body.string.length))
-      await reply.code(status ?? 200).send(body.string);
-    else await refuse(reply, withheld);
+    const { string: text } = body;
+    if (!holdAnswer(admission.ledger, caller, reply.raw, text.length)) return refuse(reply, withheld);
+    const long = text.length > longAnswer ? await encodeText(text, admission.breathe) : undefined;
+    await reply.code(status ?? 200).send(long ?? text);
   }
 
   async function refuse(reply: FastifyReply, answer: typeof withheld): Promise<void> {

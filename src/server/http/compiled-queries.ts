@@ -18,7 +18,7 @@ import { isTooLong } from '../operation/cost/document-limits.js';
 import type { Meter } from '../operation/operation-metrics.js';
 import { plainQuery, repeatsFields } from './compilable-documents.js';
 import { isPlain, parsePlain, type PlainRequest } from './plain-request.js';
-import { answerText } from '../operation/answer-text.js';
+import { answerText, encodeText, longAnswer } from '../operation/answer-text.js';
 import { holdAnswer, type Admission, type Work as AdmittedWork } from '../operation/admission.js';
 
 /**
@@ -92,8 +92,6 @@ const maxFieldsInAll = 10_000;
 const maxLearned = 200;
 /** An operation that has read more than this, in bytes of heap, may have too long an answer. */
 const muchRead = 4 * 1024 * 1024;
-/** In characters. A longer answer is cheaper to encode at once than in a write together with its head. */
-const longAnswer = 256 * 1024;
 /** Headers that each answer has of its own. */
 const ownHeaders = new Set([
   'content-length',
@@ -197,7 +195,9 @@ export function createCompiledQueries(options: CompiledQueriesOptions): Compiled
     const ended = performance.now();
     const text = mayBeLong ? await answerText(result, admission.breathe) : JSON.stringify(result);
     if (!holdAnswer(admission.ledger, caller, response, text.length)) return false;
-    send(response, headers, context, text);
+    const body = `${text}\n`;
+    const long = text.length > longAnswer ? await encodeText(body, admission.breathe) : undefined;
+    send(response, headers, context, long ?? body);
     work.work.end();
     const how = { transport: 'http', type: 'query', operation: admitted.operation } as const;
     meter.answered(how, context, result, ended);
@@ -238,16 +238,14 @@ export function createCompiledQueries(options: CompiledQueriesOptions): Compiled
   };
 }
 
-/** As a string, the body goes out in one write with the head; it ends with a newline, as Apollo Server's does. */
-function send(response: ServerResponse, headers: readonly string[], context: Context, body: string): void {
-  const long = body.length > longAnswer ? Buffer.from(`${body}\n`) : undefined;
-  const length = long?.length ?? Buffer.byteLength(body) + 1;
+/** A body that is a string goes out in one write with the head. */
+function send(response: ServerResponse, headers: readonly string[], context: Context, body: string | Buffer) {
+  const length = Buffer.byteLength(body);
   const limits = Object.entries(rateLimitHeaders(context.rateLimits())).flat();
   const own = ['x-request-id', context.requestId, ...limits, 'content-length', String(length)];
   const head = response.writeHead(200, [...headers, ...own]);
   // For UTF-8 Node.js allocates three bytes a character; of ASCII alone, Latin-1 makes the same bytes.
-  if (long) head.end(long);
-  else head.end(`${body}\n`, length === body.length + 1 ? 'latin1' : 'utf8');
+  head.end(body, length === body.length ? 'latin1' : 'utf8');
 }
 
 /** Requests of one kind get the same headers. */

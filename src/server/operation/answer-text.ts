@@ -1,6 +1,9 @@
 import { isObject } from '../../lib/json.js';
 import type { Breathe } from './admission.js';
 
+/** In characters. A longer text is encoded before it is sent. */
+export const longAnswer = 256 * 1024;
+
 /** The text of an answer as `JSON.stringify` makes it, root field by root field: others are served in between. */
 export async function answerText(answer: object, breathe: Breathe): Promise<string> {
   const members: string[] = [];
@@ -21,3 +24,21 @@ async function dataText(data: object, breathe: Breathe): Promise<string> {
   }
   return `{${fields.join(',')}}`;
 }
+
+/** In characters. To encode so many takes some milliseconds. */
+const pieceLength = 1_000_000;
+
+/** A long text in UTF-8, made piece by piece: others are served in between. It has no lone surrogates, as JSON has none. */
+export async function encodeText(text: string, breathe: Breathe): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  for (let at = 0, end = 0; at < text.length; at = end) {
+    const pause = breathe();
+    if (pause) await pause;
+    end = at + pieceLength;
+    if (isHighSurrogate(text.charCodeAt(end - 1))) end += 1;
+    pieces.push(Buffer.from(text.slice(at, end)));
+  }
+  return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces);
+}
+
+const isHighSurrogate = (unit: number) => unit >= 0xd800 && unit < 0xdc00;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { answerText } from '../../../src/server/operation/answer-text.js';
+import { answerText, encodeText } from '../../../src/server/operation/answer-text.js';
 
 test.each([
   {},
@@ -25,3 +25,17 @@ test('waits before each root field for as long as it is told to', async () => {
   expect(text).toBe('{"data":{"a":1,"b":2}}');
   expect(waits).toEqual(['asked', 'went on', 'asked', 'went on']);
 });
+
+test.each([0, 1, 2])(
+  'a long text is encoded in pieces that part no character (shifted by %d)',
+  async (shift) => {
+    const text = `${'x'.repeat(shift)}${'é😀'.repeat(800_000)}`;
+    let waits = 0;
+    const bytes = await encodeText(text, () => {
+      waits += 1;
+      return undefined;
+    });
+    expect(bytes.equals(Buffer.from(text))).toBe(true);
+    expect(waits).toBeGreaterThan(2);
+  },
+);
