@@ -34,6 +34,13 @@ const show = (name: string, id?: string) => page.evaluate(([as, of]) => mount(as
 const rows = (of = page) => of.locator('li').allTextContents();
 const output = (of = page) => of.locator('output').textContent();
 const activeIn = () => page.evaluate(() => active());
+/** Ends the session by the page's cookie, of which the client does not know. */
+const endElsewhere = () =>
+  page.evaluate(async () => {
+    const headers = { 'content-type': 'application/json' };
+    const body = '{"query":"mutation { signOut { signedOut } }"}';
+    await fetch('/graphql', { method: 'POST', headers, body });
+  });
 const emit = (id: string, type = 'created') =>
   testbed.sandbox.webhooks.emitShipment({ type: `shipment.${type}`, shipment: { id } });
 
@@ -126,18 +133,21 @@ describe.skipIf(skipBrowserTests)('the hooks of React, under StrictMode', () => 
   test('useLiveList and useSession say that the session has ended elsewhere, and nothing is left to follow', async () => {
     await show('list');
     await expect.poll(async () => (await rows()).length).toBeGreaterThan(1);
-    await page.evaluate(() =>
-      fetch('/graphql', {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: '{"query":"mutation { signOut { signedOut } }"}',
-      }),
-    );
+    await endElsewhere();
     await expect.poll(() => page.evaluate(() => trivium.session.ended)).toBe(true);
     await expect.poll(() => page.getByRole('alert').allTextContents()).toEqual(['UNAUTHENTICATED']);
     expect(await rows()).toEqual([]);
     await page.evaluate(() => unmount());
     await expect.poll(activeIn).toBe(0);
+  });
+
+  test('useSession says that the session ended while the machine slept, once the network is back', async () => {
+    await show('session');
+    await expect.poll(() => output()).toBe('signed-in demo@example.com false');
+    await endElsewhere();
+    expect(await output()).toBe('signed-in demo@example.com false');
+    await page.evaluate(() => dispatchEvent(new Event('online')));
+    await expect.poll(() => output()).toBe('signed-out nobody true');
   });
 
   test('useLive shows one shipment, or one payment, as it changes', async () => {
