@@ -30,3 +30,8 @@ export function writeIfPresent<T>(
   if (value === null) return register ?? null;
   return write(register ?? undefined, value, stamp);
 }
+
+/** The place in the log of the last write that any of these registers has taken. */
+export function lastSeq(registers: readonly (Register<unknown> | null)[]): number {
+  return Math.max(...registers.flatMap((register) => register?.stamp[2] ?? []));
+}

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
-import { migrate } from './sql/migrations.js';
+import { migrate } from './sql/migrate.js';
 import { createReadiness } from './readiness.js';
 import type { Procedure } from './sql/writer-procedure.js';
 import type { Channel } from './sql/notifications.js';
@@ -62,7 +62,7 @@ async function open(url: string, { writer, listenUrl, log }: DatabaseOptions) {
 export async function openDatabase(url: string, options: DatabaseOptions): Promise<Database> {
   const opened = await open(url, options);
   try {
-    await migrate(opened.kysely, opened.engine);
+    await migrate(opened.kysely, opened.engine, options.log);
     // No other process has it: whoever held a lease is gone, and after a clock was set back that would not expire.
     if (opened.engine === 'sqlite') await opened.kysely.deleteFrom('leases').execute();
   } catch (error) {

@@ -59,92 +59,106 @@ function post(url: string, headers: Record<string, string>, body: string): Promi
   });
 }
 
-describe.skipIf(noPostgres)('a rolling restart of three replicas under load', () => {
-  test('fails no request, and loses and repeats no event', { timeout: 240_000 }, async () => {
-    const sandbox = await startSandbox();
-    onTestFinished(() => sandbox.stop());
-    onTestFinished(() => agent.destroy());
-    const database = await createTestDatabase();
-    const settings = settingsOf(sandbox, database);
-    const replicas = await Promise.all([1, 2, 3].map(() => startGatewayProcess(settings)));
-    onTestFinished(async () => void (await Promise.all(replicas.map((replica) => replica.end('SIGKILL')))));
-    const urls = replicas.map(({ url }) => url);
-    const shuffled = () => urls.toSorted(() => random.between(-1, 1));
+/** Replaces each of three replicas by one of the next build, under load; without a folder, the build is this one. */
+async function rollUnderLoad([first, ...builds]: readonly (string | undefined)[]) {
+  const sandbox = await startSandbox();
+  onTestFinished(() => sandbox.stop());
+  onTestFinished(() => agent.destroy());
+  const database = await createTestDatabase();
+  const settings = settingsOf(sandbox, database);
+  const replicas = await Promise.all([1, 2, 3].map(() => startGatewayProcess(settings, { folder: first })));
+  onTestFinished(async () => void (await Promise.all(replicas.map((replica) => replica.end('SIGKILL')))));
+  const urls = replicas.map(({ url }) => url);
+  const shuffled = () => urls.toSorted(() => random.between(-1, 1));
 
-    const signIn = 'mutation ($input: SignInInput!) { signIn(input: $input) { sessionToken } }';
-    const { data: signedIn } = await postGraphql(urls[0]!, signIn, { input: demo });
-    const token = signedIn.signIn.sessionToken as string;
-    const { data: start } = await postGraphql(urls[0]!, '{ liveCursor }', {}, { token });
-    const subscribers = [1, 2, 3].map((number) =>
-      startSubscriber({
-        profile: { name: `subscriber ${number}`, family: 'shipments', selects: 'all' },
-        token,
-        after: start.liveCursor as string,
-        url: () => random.pick(urls),
-        random,
-      }),
-    );
-    onTestFinished(async () => void (await Promise.all(subscribers.map((subscriber) => subscriber.stop()))));
+  const signIn = 'mutation ($input: SignInInput!) { signIn(input: $input) { sessionToken } }';
+  const { data: signedIn } = await postGraphql(urls[0]!, signIn, { input: demo });
+  const token = signedIn.signIn.sessionToken as string;
+  const { data: start } = await postGraphql(urls[0]!, '{ liveCursor }', {}, { token });
+  const subscribers = [1, 2, 3].map((number) =>
+    startSubscriber({
+      profile: { name: `subscriber ${number}`, family: 'shipments', selects: 'all' },
+      token,
+      after: start.liveCursor as string,
+      url: () => random.pick(urls),
+      random,
+    }),
+  );
+  onTestFinished(async () => void (await Promise.all(subscribers.map((subscriber) => subscriber.stop()))));
 
-    const sent: Sent[] = [];
-    const answers: (number | string | undefined)[] = [];
-    let isUnderLoad = true;
-    const query = JSON.stringify({ query: '{ shipments(first: 5) { nodes { id stage } } }' });
-    const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` };
-    const deliver = async () => {
-      const event = {
-        ...createEvent('shipments', random),
-        family: 'shipments' as const,
-        acknowledged: false,
-      };
-      sent.push(event);
-      const path = `/webhooks/shipments/${endpoint.id}`;
-      const status = await postToAny(shuffled(), path, signedHeaders(endpoint, event), event.body);
-      event.acknowledged = status === 200;
-      return status;
+  const sent: Sent[] = [];
+  const answers: (number | string | undefined)[] = [];
+  let isUnderLoad = true;
+  const query = JSON.stringify({ query: '{ shipments(first: 5) { nodes { id stage } } }' });
+  const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` };
+  const deliver = async () => {
+    const event = {
+      ...createEvent('shipments', random),
+      family: 'shipments' as const,
+      acknowledged: false,
     };
-    const load = Array.from({ length: 8 }, async (_, number) => {
-      while (isUnderLoad) {
-        answers.push(
-          number % 2 === 0 ? await deliver() : await postToAny(shuffled(), '/graphql', headers, query),
-        );
-        await sleep(random.between(0, 20));
-      }
-    });
+    sent.push(event);
+    const path = `/webhooks/shipments/${endpoint.id}`;
+    const status = await postToAny(shuffled(), path, signedHeaders(endpoint, event), event.body);
+    event.acknowledged = status === 200;
+    return status;
+  };
+  const load = Array.from({ length: 8 }, async (_, number) => {
+    while (isUnderLoad) {
+      answers.push(
+        number % 2 === 0 ? await deliver() : await postToAny(shuffled(), '/graphql', headers, query),
+      );
+      await sleep(random.between(0, 20));
+    }
+  });
 
-    let restarted = 0;
+  let restarted = 0;
+  for (const folder of builds)
     for (const [at, url] of urls.entries()) {
       await sleep(500);
       expect(await replicas[at]!.end('SIGTERM')).toBe(0);
-      replicas[at] = await startGatewayProcess({ ...settings, PORT: new URL(url).port });
+      replicas[at] = await startGatewayProcess({ ...settings, PORT: new URL(url).port }, { folder });
       restarted += 1;
     }
-    isUnderLoad = false;
-    await Promise.all(load);
+  isUnderLoad = false;
+  await Promise.all(load);
 
-    const failed = answers.filter((answer) => answer !== 200);
-    const find = async () => {
-      const contents = await readContents(database);
-      const readModels = await fetchReadModels(urls[0]!, token);
-      return findFaults({ sent, contents, readModels, subscribers, bookings: [] });
-    };
-    const deadline = performance.now() + 10_000;
-    let findings = await find();
-    while (findings.length > 0 && performance.now() < deadline) {
-      await sleep(100);
-      findings = await find();
-    }
-    const count = (...sought: readonly Fault[]) =>
-      findings.filter(({ fault }) => sought.includes(fault)).length;
-    process.stdout.write(
-      `rolling restart: replicas restarted ${restarted}, HTTP requests answered ${answers.length}, ` +
-        `failed ${failed.length}, events acknowledged ${sent.filter((it) => it.acknowledged).length}, ` +
-        `lost ${count('acknowledged and lost', 'not delivered')}, ` +
-        `repeated ${count('stored twice', 'delivered twice')}\n`,
-    );
-    expect(failed).toEqual([]);
-    expect(answers.length).toBeGreaterThan(300);
-    expect(findings).toEqual([]);
-    expect(subscribers.flatMap(({ endings }) => endings)).toEqual([]);
-  });
+  const failed = answers.filter((answer) => answer !== 200);
+  const find = async () => {
+    const contents = await readContents(database);
+    const readModels = await fetchReadModels(urls[0]!, token);
+    return findFaults({ sent, contents, readModels, subscribers, bookings: [] });
+  };
+  const deadline = performance.now() + 10_000;
+  let findings = await find();
+  while (findings.length > 0 && performance.now() < deadline) {
+    await sleep(100);
+    findings = await find();
+  }
+  const count = (...sought: readonly Fault[]) =>
+    findings.filter(({ fault }) => sought.includes(fault)).length;
+  process.stdout.write(
+    `rolling restart: replicas restarted ${restarted}, HTTP requests answered ${answers.length}, ` +
+      `failed ${failed.length}, events acknowledged ${sent.filter((it) => it.acknowledged).length}, ` +
+      `lost ${count('acknowledged and lost', 'not delivered')}, ` +
+      `repeated ${count('stored twice', 'delivered twice')}\n`,
+  );
+  expect(answers.length).toBeGreaterThan(300);
+  return { failed, findings, endings: subscribers.flatMap(({ endings }) => endings) };
+}
+
+const nothing = { failed: [], findings: [], endings: [] };
+
+describe.skipIf(noPostgres)('a rolling restart of three replicas under load', () => {
+  test('fails no request, and loses and repeats no event', { timeout: 240_000 }, async () =>
+    expect(await rollUnderLoad([undefined, undefined])).toEqual(nothing),
+  );
+});
+
+/** A folder with a build of the release before, which no checkout has: without it, there is nothing to run. */
+const before = process.env['TRIVIUM_RELEASE_BEFORE'];
+describe.runIf(before)('a rolling upgrade from the release before, back to it, and up again', () => {
+  test('fails no request, and loses and repeats no event', { timeout: 600_000 }, async () =>
+    expect(await rollUnderLoad([before, undefined, before, undefined])).toEqual(nothing),
+  );
 });

@@ -23,6 +23,8 @@ export interface ProcessOptions {
   readonly obedient?: boolean;
   /** Called with every line that it writes. */
   readonly onLine?: (line: string) => void;
+  /** A folder with another build. */
+  readonly folder?: string | undefined;
 }
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -32,11 +34,11 @@ process.on('exit', () => running.forEach((child) => child.kill('SIGKILL')));
 
 /** Starts a process of the built gateway (`npm test` builds it), which may end before it listens. */
 export function spawnGateway(settings: Readonly<Record<string, string>>, options: ProcessOptions = {}) {
-  const { obedient = false, onLine } = options;
+  const { obedient = false, onLine, folder = root } = options;
   const command = [process.execPath, [...(options.options ?? []), 'dist/main.js']] as const;
   const [program, args] = obedient ? unprivileged(...command) : command;
   const child = spawn(program, args, {
-    cwd: root,
+    cwd: folder,
     env: { PATH: process.env['PATH'], HOST: '127.0.0.1', PORT: '0', LOG_LEVEL: 'warn', ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

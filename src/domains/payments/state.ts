@@ -3,7 +3,7 @@ import type { EntityPosition } from '../../events/projections/entity-pages.js';
 import type { Fold, StateTable } from '../../events/log/projection.js';
 import type { PaymentFilter } from '../../generated/resolvers.js';
 import { instant } from '../../lib/iso-instant.js';
-import { write, writeIfPresent, type Register, type Stamp } from '../../lib/lww-register.js';
+import { lastSeq, write, writeIfPresent, type Register, type Stamp } from '../../lib/lww-register.js';
 import type { Database } from '../../store/database.js';
 import type { Reads } from '../../store/sql/read-budget.js';
 import { keyTextIf } from '../../store/sql/key-text.js';
@@ -13,8 +13,8 @@ import { createdTime, type CreatedUnit } from './webhook.js';
 /** The state of a payment: for each field its value, and the stamp of the event that it comes from. */
 export interface PaymentState {
   readonly paymentId: string;
-  /** The number in the log of the event folded in last. */
-  readonly revision: number;
+  /** The number in the log of the event folded in last; absent if a replica of version 0.1.0 folded it in. */
+  readonly revision?: number;
   readonly newest: Register<{ readonly updatedAt: string }>;
   readonly amount: Register<number> | null;
   readonly currency: Register<string> | null;
@@ -86,7 +86,8 @@ export function toPayment(state: PaymentState): Payment {
     status: status?.value ?? null,
     livemode: livemode?.value ?? false,
     updatedAt: newest.value.updatedAt,
-    revision,
+    // What changed nothing is not seen there: equal revisions are equal states then.
+    revision: revision ?? lastSeq([newest, amount, currency, status, livemode]),
   };
 }
 

@@ -3,7 +3,7 @@ import type { EntityPosition } from '../../events/projections/entity-pages.js';
 import type { Fold, StateTable } from '../../events/log/projection.js';
 import type { ShipmentFilter } from '../../generated/resolvers.js';
 import { looseInstant } from '../../lib/iso-instant.js';
-import { write, writeIfPresent, type Register, type Stamp } from '../../lib/lww-register.js';
+import { lastSeq, write, writeIfPresent, type Register, type Stamp } from '../../lib/lww-register.js';
 import type { Database } from '../../store/database.js';
 import type { Reads } from '../../store/sql/read-budget.js';
 import { keyTextIf } from '../../store/sql/key-text.js';
@@ -12,8 +12,8 @@ import { stages, type Shipment, type ShipmentEvent, type Stage } from '../../mod
 /** The state of a shipment: for each field its value, and the stamp of the event that it comes from. */
 export interface ShipmentState {
   readonly shipmentId: string;
-  /** The number in the log of the event folded in last. */
-  readonly revision: number;
+  /** The number in the log of the event folded in last; absent if a replica of version 0.1.0 folded it in. */
+  readonly revision?: number;
   readonly newest: Register<{ readonly stage: Stage; readonly occurredAt: string }>;
   readonly status: Register<string> | null;
   readonly carrier: Register<string> | null;
@@ -70,7 +70,8 @@ export function toShipment(state: ShipmentState): Shipment {
     trackingNumber: trackingNumber?.value ?? null,
     stage: newest.value.stage,
     updatedAt: newest.value.occurredAt,
-    revision,
+    // What changed nothing is not seen there: equal revisions are equal states then.
+    revision: revision ?? lastSeq([newest, status, carrier, trackingNumber]),
   };
 }
 

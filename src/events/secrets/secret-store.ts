@@ -117,7 +117,7 @@ class SealedSecretStore implements Vault {
     };
     return {
       current: open(row.current),
-      previous: row.previous === null ? [] : readPrevious(open(row.previous)),
+      previous: row.previous === null ? [] : readPrevious(open(row.previous), row.previous_until),
       configured: open(row.configured),
       changedAt: row.changed_at,
     };
@@ -131,6 +131,7 @@ class SealedSecretStore implements Vault {
       endpoint_id: key,
       current: seal(held.current),
       previous: held.previous.length === 0 ? null : seal(JSON.stringify(held.previous)),
+      previous_until: null,
       configured: seal(held.configured),
       changed_at: held.changedAt,
     };
@@ -156,7 +157,9 @@ class SealedSecretStore implements Vault {
   }
 }
 
-function readPrevious(opened: string): readonly PreviousSecret[] {
+/** A single one has its expiry in a column if a replica of version 0.1.0 has stored it. */
+function readPrevious(opened: string, until: number | null): readonly PreviousSecret[] {
+  if (until !== null) return [{ secret: opened, until }];
   try {
     return JSON.parse(opened) as PreviousSecret[];
   } catch {

@@ -1,14 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { Migrator, sql, type CreateTableBuilder, type Migration } from 'kysely';
+import { sql, type CreateTableBuilder, type Migration } from 'kysely';
 import type { Tables } from './schema.js';
 import type { Engine, Executor } from '../store.js';
-import { UnusableDatabase } from './unusable-database.js';
 
 type ColumnType = 'text' | 'integer' | 'text?' | 'integer?';
 /** By name, as they were when the migration was written. */
 type Columns = Readonly<Record<string, ColumnType>>;
-
-const migrationTable = 'trivium_migrations';
 
 /**
  * Returns a function that creates tables. A question mark marks a nullable column. Text is compared by its bytes on
@@ -157,50 +154,44 @@ async function createStartIndex(kysely: Executor): Promise<void> {
   await indexMaker(kysely)('bookings', ['start_instant']).execute();
 }
 
-/**
- * Gives the states of entities a `revision`: the number of the last event folded in or, where retention has deleted
- * those, of the last that it deleted, which no later event's number is below. The state is extended as text, since
- * Postgres would refuse some of it as `jsonb`.
- */
-async function addRevisions(kysely: Executor): Promise<void> {
-  for (const [table, key] of [
-    ['shipments', 'shipment_id'],
-    ['payments', 'payment_id'],
-  ] as const) {
-    const last = sql`select max(seq) from events where family = ${sql.lit(table)} and entity_id = ${sql.ref(key)}`;
-    const revision = sql`coalesce((${last}), (select pruned from log_head where id = 1))`;
-    await sql`update ${sql.table(table)}
-      set state = '{"revision":' || ${revision} || ',' || substr(state, 2)
-      where state like '{"%'`.execute(kysely);
-  }
+/** Adds a nullable column, or one with a default; resolves with whether it was missing. */
+async function addColumn(
+  kysely: Executor,
+  engine: Engine,
+  [table, column, type]: readonly [table: keyof Tables, column: string, type: 'text' | 'integer'],
+  otherwise?: string,
+): Promise<boolean> {
+  const tables = await kysely.introspection.getTables();
+  const { columns = [] } = tables.find(({ name }) => name === table) ?? {};
+  if (columns.some(({ name }) => name === column)) return false;
+  const kind = sql.raw(engine === 'sqlite' ? type : { text: 'text collate "C"', integer: 'bigint' }[type]);
+  const rest = otherwise === undefined ? sql`` : sql`not null default ${sql.lit(otherwise)}`;
+  await sql`alter table ${sql.table(table)} add column ${sql.ref(column)} ${kind} ${rest}`.execute(kysely);
+  return true;
 }
 
 /** For the list of deliveries: when they were signed, where altered bodies belong in it, and the deliveries to an endpoint. */
 async function createDeliveryColumns(kysely: Executor, engine: Engine): Promise<void> {
-  const text = engine === 'postgres' ? sql`text collate "C"` : sql`text`;
-  const integer = engine === 'postgres' ? sql`bigint` : sql`integer`;
-  await sql`alter table events add column signed_at ${integer}`.execute(kysely);
-  await sql`alter table event_renderings add column signed_at ${integer}`.execute(kysely);
-  await sql`alter table event_renderings add column after_seq ${integer} not null default 0`.execute(kysely);
-  for (const column of ['endpoint_id', 'type'])
-    await sql`alter table event_renderings add column ${sql.ref(column)} ${text} not null default ''`.execute(
-      kysely,
-    );
+  await addColumn(kysely, engine, ['events', 'signed_at', 'integer']);
+  await addColumn(kysely, engine, ['event_renderings', 'signed_at', 'integer']);
+  await addColumn(kysely, engine, ['event_renderings', 'endpoint_id', 'text'], '');
+  await addColumn(kysely, engine, ['event_renderings', 'type', 'text'], '');
   // Of those there are, it is not known when they came: they follow their event.
-  const original = sql`from event_ids as ids join events on events.seq = ids.seq
-    where ids.family = event_renderings.family and ids.event_id = event_renderings.event_id`;
-  await sql`update event_renderings
-    set (after_seq, endpoint_id, type) = (select events.seq, events.endpoint_id, events.type ${original})
-    where exists (select 1 ${original})`.execute(kysely);
+  if (await addColumn(kysely, engine, ['event_renderings', 'after_seq', 'integer'], '0')) {
+    const original = sql`from event_ids as ids join events on events.seq = ids.seq
+      where ids.family = event_renderings.family and ids.event_id = event_renderings.event_id`;
+    await sql`update event_renderings
+      set (after_seq, endpoint_id, type) = (select events.seq, events.endpoint_id, events.type ${original})
+      where exists (select 1 ${original})`.execute(kysely);
+  }
   const index = indexMaker(kysely);
-  await index('event_renderings', ['after_seq', 'received_at', 'body_digest']).execute();
-  await index('events', ['endpoint_id', 'seq']).execute();
+  await index('event_renderings', ['after_seq', 'received_at', 'body_digest']).ifNotExists().execute();
+  await index('events', ['endpoint_id', 'seq']).ifNotExists().execute();
 }
 
-/** Replaced secrets have their expiry beside them; one with its expiry in a column was kept for 24 hours at most. */
-async function dropPreviousUntil(kysely: Executor): Promise<void> {
-  await sql`update webhook_secrets set previous = null where previous_until is not null`.execute(kysely);
-  await sql`alter table webhook_secrets drop column previous_until`.execute(kysely);
+/** Version 0.1.0 has it from the start; builds between that and the next have dropped it. */
+async function keepPreviousUntil(kysely: Executor, engine: Engine): Promise<void> {
+  await addColumn(kysely, engine, ['webhook_secrets', 'previous_until', 'integer']);
 }
 
 /** A migration of whole tables; on large ones that takes longer than a statement otherwise may. */
@@ -217,49 +208,36 @@ function longMigration(
 }
 
 /** Every migration so far, by name; a released one is never edited. */
-function migrationsFor(engine: Engine): Readonly<Record<string, Migration>> {
+export interface Migrations {
+  /** Each changes what the release before relies on, which does not start after it. They run first. */
+  readonly oneWay: Readonly<Record<string, Migration>>;
+  /**
+   * Each only adds what the release before leaves alone: it goes on running beside this one, and starts again after it.
+   * So a column is nullable or has a default, and what the release before writes is still read.
+   */
+  readonly additions: Readonly<Record<string, Migration>>;
+}
+
+/** The migrations for an engine. */
+export function migrationsFor(engine: Engine): Migrations {
   return {
-    '0001_tables': {
-      async up(kysely: Executor) {
-        await createTables(kysely, engine);
-        await createIndexes(kysely);
-        await kysely
-          .insertInto('log_head')
-          .values({ id: 1, log_id: randomUUID(), seq: 0, pruned: 0 })
-          .execute();
+    oneWay: {
+      '0001_tables': {
+        async up(kysely: Executor) {
+          await createTables(kysely, engine);
+          await createIndexes(kysely);
+          await kysely
+            .insertInto('log_head')
+            .values({ id: 1, log_id: randomUUID(), seq: 0, pruned: 0 })
+            .execute();
+        },
       },
+      '0002_filters': longMigration(engine, createFilterIndexes),
+      '0003_booking_starts': longMigration(engine, createStartIndex),
     },
-    '0002_filters': longMigration(engine, createFilterIndexes),
-    '0003_booking_starts': longMigration(engine, createStartIndex),
-    '0004_revisions': longMigration(engine, addRevisions),
-    '0005_deliveries': longMigration(engine, createDeliveryColumns),
-    '0006_previous_secrets': longMigration(engine, dropPreviousUntil),
+    additions: {
+      '0001_deliveries': longMigration(engine, createDeliveryColumns),
+      '0002_previous_secrets': { up: (kysely: Executor) => keepPreviousUntil(kysely, engine) },
+    },
   };
-}
-
-async function migrationsOf(kysely: Executor): Promise<readonly string[]> {
-  const { rows } = await sql<{ name: string }>`select name from ${sql.table(migrationTable)}`.execute(kysely);
-  return rows.map(({ name }) => name);
-}
-
-/**
- * Brings the tables up to date; if several processes start together, one of them does it. Rejects if a newer version
- * of this program has migrated the database.
- */
-export async function migrate(kysely: Executor, engine: Engine): Promise<void> {
-  const migrations = migrationsFor(engine);
-  const migrator = new Migrator({
-    db: kysely,
-    provider: { getMigrations: async () => migrations },
-    migrationTableName: migrationTable,
-    migrationLockTableName: `${migrationTable}_lock`,
-  });
-  const { error } = await migrator.migrateToLatest();
-  if (!error) return;
-  const unknown = (await migrationsOf(kysely).catch(() => [])).find((name) => !(name in migrations));
-  if (unknown === undefined) throw error as Error;
-  throw new UnusableDatabase(
-    `A newer version of this program has changed the database (${unknown}): run that version, or a later one.`,
-    { cause: error },
-  );
 }

@@ -190,14 +190,18 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
     expect((await configure('p2')).valid('payments', 'pe_1')).toEqual(['p2', 'p1']);
   });
 
-  test('reads a row with one previous secret, and adds more to it', async () => {
+  test.each([
+    ['', JSON.stringify([{ secret: 'p1', until: start + hour }]), null],
+    [', as version 0.1.0 stored it', 'p1', start + hour],
+  ])('reads a row with one previous secret%s, and adds more to it', async (_, previous, until) => {
     const sealer = createSealer([key]);
     const seal = (secret: string) => sealer.seal(secret, 'webhook_secrets payments pe_1');
     const row = {
       family: 'payments',
       endpoint_id: 'pe_1',
       current: seal('p2'),
-      previous: seal(JSON.stringify([{ secret: 'p1', until: start + hour }])),
+      previous: seal(previous),
+      previous_until: until,
       configured: seal('p1'),
       changed_at: start,
     };

@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { sql, type Kysely } from 'kysely';
+import { sql } from 'kysely';
 import { Client } from 'pg';
 import { pino } from 'pino';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { Tables } from '../../../src/store/sql/schema.js';
+import { probeDatabase } from '../../../src/store/probe.js';
+import { migrate } from '../../../src/store/sql/migrate.js';
+import { migrationsFor } from '../../../src/store/sql/migrations.js';
 import { openDatabase } from '../../support/database.js';
 import { engines, noPostgres } from '../../support/engines.js';
 import { createTestDatabase, execute } from '../../support/postgres.js';
@@ -26,6 +28,8 @@ describe.each(engines)('migrations on %s', (_, freshUrl) => {
         'payments',
         'sessions',
         'shipments',
+        'trivium_additions',
+        'trivium_additions_lock',
         'trivium_migrations',
         'trivium_migrations_lock',
         'webhook_secrets',
@@ -109,9 +113,6 @@ test.skipIf(noPostgres)(
       { name: '0001_tables' },
       { name: '0002_filters' },
       { name: '0003_booking_starts' },
-      { name: '0004_revisions' },
-      { name: '0005_deliveries' },
-      { name: '0006_previous_secrets' },
     ]);
   },
 );
@@ -122,37 +123,11 @@ const laterIndexes = [
   'bookings_by_start_instant',
 ];
 
-/** What takes back each migration, the latest first. */
-const undoing: readonly (readonly [name: string, statements: readonly string[]])[] = [
-  ['0006_previous_secrets', ['alter table webhook_secrets add column previous_until integer']],
-  [
-    '0005_deliveries',
-    [
-      'drop index event_renderings_by_after_seq_received_at_body_digest',
-      'drop index events_by_endpoint_id_seq',
-      'alter table events drop column signed_at',
-      ...['signed_at', 'after_seq', 'endpoint_id', 'type'].map(
-        (column) => `alter table event_renderings drop column ${column}`,
-      ),
-    ],
-  ],
-  ['0004_revisions', []],
-  ['0003_booking_starts', ['drop index bookings_by_start_instant']],
-  ['0002_filters', laterIndexes.slice(0, -1).map((name) => `drop index ${name}`)],
-];
-
-/** Makes a database one that this migration, and those after it, have not changed. */
-async function undoSince(name: string, kysely: Kysely<Tables>): Promise<void> {
-  for (const [undone, statements] of undoing.filter(([each]) => each >= name)) {
-    for (const statement of statements) await sql.raw(statement).execute(kysely);
-    await sql`delete from trivium_migrations where name = ${undone}`.execute(kysely);
-  }
-}
-
 /** Creates a database from before these indexes existed. */
 async function createEarlierDatabase(url: string): Promise<string> {
   const { kysely, stop } = await openDatabase(url, { log: silent });
-  await undoSince('0002_filters', kysely);
+  for (const name of laterIndexes) await kysely.schema.dropIndex(name).execute();
+  await sql`delete from trivium_migrations where name >= '0002'`.execute(kysely);
   await stop();
   return url;
 }
@@ -191,61 +166,68 @@ describe.each(engines)('later indexes on %s', (_, freshUrl) => {
   });
 });
 
-describe.each(engines)('revisions on %s', (_, freshUrl) => {
-  const event = {
-    family: 'shipments',
-    endpoint_id: 'e',
-    type: 't',
-    api_version: null,
-    received_at: 1,
-    body: '{}',
-    event: '{}',
-    entity: '{}',
-  };
-  const shipment = { stage: 'CREATED', carrier: null, tracking_number: null, updated_instant: 'u' };
-  const pruned = 4;
-
-  async function createDatabaseWithoutRevisions(url: string): Promise<void> {
-    const { kysely, stop } = await openDatabase(url, { log: silent });
-    await kysely
-      .insertInto('events')
-      .values(
-        [5, 6, 7].map((seq) => ({
-          ...event,
-          seq,
-          event_id: `${seq}`,
-          entity_id: seq === 7 ? 'other' : 'kept',
-        })),
-      )
-      .execute();
-    await kysely
-      .insertInto('shipments')
-      .values(
-        ['kept', 'all its events deleted'].map((id) => ({
-          ...shipment,
-          shipment_id: id,
-          state: JSON.stringify({ shipmentId: id, status: { value: 'nul: \0', stamp: ['', 0, 3] } }),
-        })),
-      )
-      .execute();
-    await kysely.updateTable('log_head').set({ seq: 7, pruned }).execute();
-    await undoSince('0004_revisions', kysely);
-    await stop();
+describe.each(engines)('going back from %s', (engine, freshUrl) => {
+  function record() {
+    const lines: object[] = [];
+    const write = (line: string) => void lines.push(JSON.parse(line) as object);
+    return { lines, log: pino({ base: null, timestamp: false }, { write }) };
   }
+  async function openLogged(url: string) {
+    const { lines, log } = record();
+    const database = await openDatabase(url, { log });
+    onTestFinished(() => database.stop().catch(() => undefined));
+    return { database, lines };
+  }
+  const migrations = ['0002_filters', '0003_booking_starts'];
 
-  test('are given to entities of an earlier version: their last event, or the last that is deleted', async () => {
-    const url = await freshUrl();
-    await createDatabaseWithoutRevisions(url);
-    const { kysely } = await open(url);
-    const rows = await kysely.selectFrom('shipments').selectAll().orderBy('shipment_id').execute();
-    expect(rows.map(({ state }) => JSON.parse(state) as unknown)).toEqual([
-      {
-        shipmentId: 'all its events deleted',
-        revision: pruned,
-        status: { value: 'nul: \0', stamp: ['', 0, 3] },
-      },
-      { shipmentId: 'kept', revision: 6, status: { value: 'nul: \0', stamp: ['', 0, 3] } },
+  test('is said to be impossible before it is, by a start and by a probe', async () => {
+    const url = await createEarlierDatabase(await freshUrl());
+    expect((await probeDatabase(url, undefined)).join()).toMatch(
+      /earlier versions cannot use it \(0002_filters, 0003_booking_starts\): back it up before$/,
+    );
+    const { database, lines } = await openLogged(url);
+    await database.stop();
+    expect(lines).toEqual([
+      { level: 40, migrations, msg: expect.stringMatching(/earlier versions cannot use/) },
     ]);
+    expect((await probeDatabase(url, undefined)).join()).not.toContain('earlier versions');
+    expect((await openLogged(url)).lines).toEqual([]);
+  });
+
+  test('is said before the migration begins', async () => {
+    const { kysely } = await open(await freshUrl());
+    const { lines, log } = record();
+    const failing = { up: () => Promise.reject(new Error(`lines before: ${lines.length}`)) };
+    const oneWay = { ...migrationsFor(engine).oneWay, '9999_failing': failing };
+    await expect(migrate(kysely, engine, log, { oneWay, additions: {} })).rejects.toThrow('lines before: 1');
+    expect(lines).toEqual([expect.objectContaining({ level: 40, migrations: ['9999_failing'] })]);
+  });
+
+  test('is possible after additions: a version passes over those of a later one', async () => {
+    const url = await freshUrl();
+    const { database } = await openLogged(url);
+    const names = sql<{ name: string }>`select name from trivium_additions order by name`;
+    const { rows } = await names.execute(database.kysely);
+    expect(rows.length).toBeGreaterThan(0);
+    await sql`insert into trivium_additions values ('0001_a_later_one', '2026')`.execute(database.kysely);
+    await database.stop();
+    const again = await openLogged(url);
+    expect(again.lines).toEqual([]);
+    expect((await names.execute(again.database.kysely)).rows).toHaveLength(rows.length + 1);
+  });
+
+  test('a database of a build between two releases is opened', async () => {
+    const url = await freshUrl();
+    const { kysely, stop } = await openDatabase(url, { log: silent });
+    await sql`drop table trivium_additions`.execute(kysely);
+    await sql`alter table webhook_secrets drop column previous_until`.execute(kysely);
+    for (const name of ['0004_revisions', '0005_deliveries', '0006_previous_secrets'])
+      await sql`insert into trivium_migrations values (${name}, '2026')`.execute(kysely);
+    await stop();
+    const { database, lines } = await openLogged(url);
+    expect(lines).toEqual([]);
+    const secrets = database.kysely.selectFrom('webhook_secrets').select('previous_until');
+    expect(await secrets.execute()).toEqual([]);
   });
 });
 
@@ -276,11 +258,8 @@ test.skipIf(noPostgres)('on postgres, a replica waits while another one creates 
   const log = pino({}, { write: (line: string) => void lines.push(line) });
   const opening = Promise.all([openDatabase(url.href, { log }), openDatabase(url.href, { log })]);
   onTestFinished(async () => void (await Promise.all((await opening).map(({ stop }) => stop()))));
-  await expect.poll(() => lines.length, { timeout: 5_000 }).toBeGreaterThan(1);
+  const waiting = 'waiting for another replica, which is migrating the database';
+  await expect.poll(() => lines.join(), { timeout: 5_000 }).toContain(waiting);
   await release();
   await expect(opening).resolves.toHaveLength(2);
-  for (const line of lines)
-    expect(JSON.parse(line)).toMatchObject({
-      msg: 'waiting for another replica, which is migrating the database',
-    });
 });

@@ -1,0 +1,76 @@
+import { Migrator, sql, type Migration } from 'kysely';
+import type { Logger } from 'pino';
+import type { Engine, Executor } from '../store.js';
+import { migrationsFor } from './migrations.js';
+import { UnusableDatabase } from './unusable-database.js';
+
+/** Where one-way migrations are recorded; every version refuses a database that has one it does not know. */
+export const migrationTable = 'trivium_migrations';
+/** Where additions are recorded; a version passes over those it does not know. */
+const additionTable = 'trivium_additions';
+
+/** What builds between version 0.1.0 and the next recorded as one-way, while they were written: they only added. */
+const unreleased = ['0004_revisions', '0005_deliveries', '0006_previous_secrets'];
+
+const announcement =
+  'the tables are changed now so that earlier versions cannot use them: to go back, a backup from before is needed';
+
+/**
+ * Brings the tables up to date; if several processes start together, one of them does it. Says so before it does what an
+ * earlier version could not start after. Rejects if a newer version of this program has done that.
+ */
+export async function migrate(
+  kysely: Executor,
+  engine: Engine,
+  log: Logger,
+  { oneWay, additions } = migrationsFor(engine),
+): Promise<void> {
+  const migrations = pendingOneWay(await recorded(kysely, migrationTable), oneWay);
+  if (migrations.length > 0) log.warn({ migrations }, announcement);
+  await run(kysely, migrationTable, oneWay);
+  await run(kysely, additionTable, additions);
+}
+
+/**
+ * The one-way migrations that a start would run on a database with these ones recorded; none on a new database. Throws if
+ * a newer version has run one.
+ */
+export function pendingOneWay(
+  names: readonly string[],
+  oneWay: Readonly<Record<string, Migration>> = migrationsFor('sqlite').oneWay,
+): readonly string[] {
+  const unknown = names.find((name) => !(name in oneWay) && !unreleased.includes(name));
+  if (unknown !== undefined)
+    throw new UnusableDatabase(
+      `A newer version of this program has changed the database (${unknown}): run that version, or a later one.`,
+    );
+  return names.length === 0 ? [] : Object.keys(oneWay).filter((name) => !names.includes(name));
+}
+
+/** The names that a table of migrations has; none in a new database. */
+export async function recorded(kysely: Executor, table: string): Promise<readonly string[]> {
+  const tables = await kysely.introspection.getTables();
+  if (!tables.some(({ name }) => name === table)) return [];
+  const { rows } = await sql<{ name: string }>`select name from ${sql.table(table)}`.execute(kysely);
+  return rows.map(({ name }) => name);
+}
+
+/** Runs the migrations that are not recorded; recorded ones that are not among these are passed over. */
+async function run(
+  kysely: Executor,
+  table: string,
+  migrations: Readonly<Record<string, Migration>>,
+): Promise<void> {
+  const names = await recorded(kysely, table);
+  const passedOver = Object.fromEntries(names.map((name) => [name, { up: async () => undefined }]));
+  const migrator = new Migrator({
+    db: kysely,
+    provider: { getMigrations: async () => ({ ...passedOver, ...migrations }) },
+    migrationTableName: table,
+    migrationLockTableName: `${table}_lock`,
+    // A version before, started again, may have added what sorts after what comes with the next.
+    allowUnorderedMigrations: true,
+  });
+  const { error } = await migrator.migrateToLatest();
+  if (error) throw error as Error;
+}
