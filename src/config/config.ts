@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { ConfigError, faultsOf, withFiles, withoutEmpty, type Environment } from './environment.js';
-import { sandboxSettings, settings, type Settings } from './settings.js';
+import { sandboxSettings, settings, type SettingDoc, type Settings } from './settings.js';
 
 /** The required settings of the upstream services: all of them are given, or none (then the sandbox stands in). */
 const upstreamNames = [
@@ -72,12 +72,18 @@ function missing(environment: Environment): string[] {
   const faults: string[] = [];
   if (production || given !== undefined) {
     const reason = production ? '' : `, although ${given} is set`;
-    faults.push(...upstreamNames.filter(isAbsent).map((name) => `${name}: missing${reason}`));
+    faults.push(...upstreamNames.filter(isAbsent).map((name) => `${name}: missing${reason}${asIn(name)}`));
   }
-  if (production && isAbsent('SECRET_KEYS')) faults.push('SECRET_KEYS: missing');
+  if (production && isAbsent('SECRET_KEYS')) faults.push('SECRET_KEYS: missing; trivium keys prints a value');
   if (!isAbsent('TRUSTED_DOCUMENTS_MODE') && isAbsent('TRUSTED_DOCUMENTS'))
     faults.push('TRUSTED_DOCUMENTS: missing, although TRUSTED_DOCUMENTS_MODE is set');
   return faults;
+}
+
+/** How a value is written, where its form does not go without saying. */
+function asIn(name: (typeof upstreamNames)[number]): string {
+  const { example = '' } = settings.shape[name].meta() as unknown as SettingDoc;
+  return /[:=]/.test(example) ? `; write it as in ${example}` : '';
 }
 
 function toConfig(given: Settings) {

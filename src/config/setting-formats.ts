@@ -36,7 +36,7 @@ export const origin = httpUrl
 
 /** Origins, separated by commas; `loopback` is any of a page that this machine serves. */
 export const origins = list
-  .refine((items) => !items.includes('*'), '* is not taken: name each origin, as in https://app.example.com')
+  .refine((items) => !items.some(hasStar), '* is not taken: name each origin, as in https://app.example.com')
   .pipe(z.array(z.string().transform(originOrLoopback)));
 
 function originOrLoopback(text: string, context: z.RefinementCtx<string>): string {
@@ -44,6 +44,21 @@ function originOrLoopback(text: string, context: z.RefinementCtx<string>): strin
   const { data = text, error } = origin.safeParse(text);
   for (const { message } of error?.issues ?? []) context.addIssue(message);
   return data;
+}
+
+/** Names of hosts, separated by commas. */
+export const hostNames = list
+  .refine(
+    (items) => !items.some(hasStar),
+    '* is not taken: name each host, as in api.example.com, or leave the setting out for any',
+  )
+  .refine(
+    (items) => items.every((item) => !/[/:]/.test(item) || isIP(item.replace(/^\[|\]$/g, '')) > 0),
+    'must be names alone, as in api.example.com, without https:// and without a port',
+  );
+
+function hasStar(item: string): boolean {
+  return item.includes('*');
 }
 
 /** A whole number within bounds. */

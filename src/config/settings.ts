@@ -4,6 +4,7 @@ import {
   databaseUrl,
   endpoints,
   grants,
+  hostNames,
   httpUrl,
   list,
   manifestPath,
@@ -196,7 +197,7 @@ export const settings = z.object({
     },
   ),
   ALLOWED_HOSTS: described(
-    list.optional(),
+    hostNames.optional(),
     'The names allowed in the header `Host`, without ports, comma-separated. Other names are refused with 421, but not on `/livez` and `/readyz`. IP addresses are always allowed.',
     { otherwise: 'any; with the sandbox, `localhost` and that of `PUBLIC_URL`', example: 'api.example.com' },
   ),

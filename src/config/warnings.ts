@@ -24,6 +24,7 @@ export function warningsOf(environment: Environment): readonly string[] {
   return [
     ...Object.keys(given).flatMap(warnOfName),
     ...['NOTES_BASE_URL', 'APPOINTMENTS_BASE_URL'].flatMap((name) => warnOfVersion(name, given[name])),
+    ...['SHIPMENT_WEBHOOKS', 'PAYMENT_WEBHOOKS'].flatMap((name) => warnOfPairs(name, given[name])),
     ...warnOfMode(given['NODE_ENV']),
     ...warnOfGrants(given),
     ...warnOfRelay(given),
@@ -68,9 +69,20 @@ function warnOfVersion(name: string, url: string | undefined): readonly string[]
       ];
 }
 
+/** A blank or a semicolon between pairs makes the second one part of the first one's secret. */
+function warnOfPairs(name: string, pairs: string | undefined): readonly string[] {
+  return pairs !== undefined && /=[^,]*[\s;][^,\s;=]+=[^,=]/.test(pairs)
+    ? [
+        `${name}: a secret has a pair in it: if there are two, write a comma between them, as in a=secret,b=secret`,
+      ]
+    : [];
+}
+
 function warnOfMode(mode: string | undefined): readonly string[] {
   return mode !== undefined && mode !== 'production' && /^prod/i.test(mode)
-    ? [`NODE_ENV is ${mode}: only production makes the settings of production required`]
+    ? [
+        `NODE_ENV is ${mode}, which is not production: write production, or a sandbox may stand in for the services`,
+      ]
     : [];
 }
 

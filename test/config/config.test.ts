@@ -261,17 +261,19 @@ describe('the path of a member in an answer', () => {
 
 describe('all or none', () => {
   const names = Object.keys(upstreams);
+  /** Without what says how to write it. */
+  const toldMissing = (given: Environment) => faultsOf(given).map((fault) => fault.split(';')[0]);
 
   test.each(names)('without %s, the rest is a partial set, and the fault names it', (name) => {
     const [first] = names.filter((other) => other !== name);
-    expect(faultsOf({ ...upstreams, [name]: undefined })).toEqual([
+    expect(toldMissing({ ...upstreams, [name]: undefined })).toEqual([
       `${name}: missing, although ${first} is set`,
     ]);
   });
 
   test.each(names)('%s alone is a partial set, and the faults name the others', (name) => {
     const others = names.filter((other) => other !== name);
-    expect(faultsOf({ [name]: upstreams[name as keyof typeof upstreams] })).toEqual(
+    expect(toldMissing({ [name]: upstreams[name as keyof typeof upstreams] })).toEqual(
       others.map((other) => `${other}: missing, although ${name} is set`),
     );
   });
@@ -286,8 +288,16 @@ describe('all or none', () => {
   });
 
   test('in production, all of them and SECRET_KEYS are required', () => {
-    expect(faultsOf({ NODE_ENV: 'production' })).toEqual(
+    expect(toldMissing({ NODE_ENV: 'production' })).toEqual(
       [...names, 'SECRET_KEYS'].map((name) => `${name}: missing`),
+    );
+    expect(faultsOf({ NODE_ENV: 'production' })).toEqual(
+      expect.arrayContaining([
+        'NOTES_BASE_URL: missing; write it as in https://notes.example.com/v1',
+        'APPOINTMENTS_CLIENT_ID: missing',
+        'PAYMENT_WEBHOOKS: missing; write it as in we_1=replace-me',
+        'SECRET_KEYS: missing; trivium keys prints a value',
+      ]),
     );
     const SECRET_KEYS = key(1).toString('base64');
     expect(faultsOf({ ...upstreams, NODE_ENV: 'production', SECRET_KEYS })).toEqual([]);
@@ -383,6 +393,11 @@ describe('faults', () => {
     ['GRANTS', '{"*":["payments:read"],"\\u002a" : []}', '* is given twice'],
     ['ALLOWED_ORIGINS', 'https://app.example,*', '* is not taken: name each origin'],
     ['ALLOWED_ORIGINS', 'https://app.example,app', 'entry 2 must be an http or https URL'],
+    ['ALLOWED_ORIGINS', 'https://*.example.com', '* is not taken: name each origin'],
+    ['ALLOWED_HOSTS', '*', '* is not taken: name each host, as in api.example.com, or leave'],
+    ['ALLOWED_HOSTS', 'a.example,*.example', '* is not taken: name each host'],
+    ['ALLOWED_HOSTS', 'https://api.example', 'must be names alone, as in api.example.com'],
+    ['ALLOWED_HOSTS', 'api.example:8443', 'must be names alone, as in api.example.com'],
     ['TRUST_PROXY', '*', '* is not taken: name the addresses of the proxies'],
     ['METRICS_PORT', '70000', 'must be from 0 to 65535'],
     ['INTROSPECTION', 'yes', 'expected one of "on"|"off"'],
@@ -467,8 +482,9 @@ describe('the process', () => {
       code: 1,
       out: '',
       told:
-        'Invalid settings:\n  APPOINTMENTS_AUTH_URL: missing, although NOTES_BASE_URL is set\n' +
-        '  PAYMENT_WEBHOOKS: missing, although NOTES_BASE_URL is set\n',
+        'Invalid settings:\n  APPOINTMENTS_AUTH_URL: missing, although NOTES_BASE_URL is set; ' +
+        'write it as in https://issuer.example.com/oauth/token\n' +
+        '  PAYMENT_WEBHOOKS: missing, although NOTES_BASE_URL is set; write it as in we_1=replace-me\n',
     });
   });
 

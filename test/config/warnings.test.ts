@@ -41,7 +41,7 @@ test('production without grants, and a NODE_ENV that is nearly production, give 
     expect.stringMatching(/^GRANTS is not set, so that/),
   ]);
   expect(warningsOf({ NODE_ENV: 'prod' })).toEqual([
-    expect.stringMatching(/^NODE_ENV is prod: only production/),
+    expect.stringMatching(/^NODE_ENV is prod, which is not production: write production/),
   ]);
 });
 
@@ -51,4 +51,20 @@ test('NATS_URL beside an embedded database, which has one replica, gives a warni
   expect(warningsOf({ NATS_URL, DATABASE_URL_FILE: '/run/secrets/database' })).toEqual([]);
   expect(warningsOf({ NATS_URL })).toEqual([expect.stringMatching(/^NATS_URL has no effect/)]);
   expect(warningsOf({ NATS_URL }).join()).not.toContain('a-secret');
+});
+
+test('pairs that no comma parts are doubtful, and secrets that look like some are told without their text', () => {
+  for (const pairs of ['a=s1 b=s2', 'a=s1; b=s2', 'a=s1;b=s2', 'x=y,a=s1 b=s2'])
+    expect(warningsOf({ PAYMENT_WEBHOOKS: pairs })).toEqual([
+      'PAYMENT_WEBHOOKS: a secret has a pair in it: if there are two, write a comma between them, as in a=secret,b=secret',
+    ]);
+  for (const pairs of [
+    'a=s1,b=s2',
+    'a=s1, b=s2',
+    'a = s1',
+    'a=whsec_Zm9v=',
+    'a=with blanks',
+    'a=Zm9v==,b=YmFy==',
+  ])
+    expect(warningsOf({ PAYMENT_WEBHOOKS: pairs })).toEqual([]);
 });
