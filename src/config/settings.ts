@@ -73,10 +73,14 @@ export const settings = z.object({
     z.string().default('password'),
     'The field for the password in the request `POST /auth/token`.',
   ),
-  NOTES_TOKEN_FIELD: described(memberPath.optional(), 'The field of its response that holds the token.', {
-    otherwise: 'the first of `access_token`, `accessToken`, `token`',
-    example: 'access_token',
-  }),
+  NOTES_TOKEN_FIELD: described(
+    memberPath.optional(),
+    'The field of the response to `POST /auth/token` that holds the token.',
+    {
+      otherwise: 'the first of `access_token`, `accessToken`, `token`',
+      example: 'access_token',
+    },
+  ),
   NOTES_TOKEN_LIFETIME_SECONDS: described(
     whole(1, 31_536_000).default(86_400),
     'How long a token is valid if the response has no `expires_in`.',
@@ -120,7 +124,7 @@ export const settings = z.object({
   }),
   PAYMENTS_ROTATED_SECRET_FIELD: described(
     memberPath.optional(),
-    'The field of its response that holds the new secret.',
+    'The field that holds the new secret in the response to `POST /webhooks/{id}/rotate-secret`.',
     {
       otherwise: 'the first of `secret`, `signing_secret`, `new_secret`',
       example: 'secret',
@@ -199,7 +203,10 @@ export const settings = z.object({
   ALLOWED_HOSTS: described(
     hostNames.optional(),
     'The names allowed in the header `Host`, without ports, comma-separated. Other names are refused with 421, but not on `/livez` and `/readyz`. IP addresses are always allowed.',
-    { otherwise: 'any; with the sandbox, `localhost` and that of `PUBLIC_URL`', example: 'api.example.com' },
+    {
+      otherwise: 'any; with the sandbox, `localhost` and the name in `PUBLIC_URL`',
+      example: 'api.example.com',
+    },
   ),
   INTROSPECTION: described(
     z.enum(['on', 'off']).default('on'),

@@ -184,14 +184,10 @@ export function serveHealth(
 ): void {
   let status = 'ok';
   const check = async () => (status = drain.begun ? 'draining' : await databaseStatus(database));
-  metrics.gauge(
-    'trivium_ready',
-    'What `/readyz` said when it was last asked, or last scraped: 1 is ready.',
-    () => {
-      void check();
-      return status === 'ok' ? 1 : 0;
-    },
-  );
+  metrics.gauge('trivium_ready', 'What `/readyz` said at the last probe or scrape: 1 is ready.', () => {
+    void check();
+    return status === 'ok' ? 1 : 0;
+  });
   serveReading(routes, '/livez', (_, reply) => reply.send({ status: 'ok' }));
   serveReading(routes, '/readyz', async (_, reply) => {
     await check();
