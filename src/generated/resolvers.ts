@@ -17,17 +17,17 @@ export type Scalars = {
   Int: { input: number; output: number; }
   Float: { input: number; output: number; }
   /**
-   * A date and time in ISO 8601 form, for example `2026-11-21T09:30:00.125+01:00`, with any fraction of a second and any
-   * offset; passed on and returned exactly as it was written. Input needs at least the date, hours, minutes and offset.
-   * A value from a service may lack the time or parts of it, be in UTC without an offset, use the basic format
-   * (`20261121T093000Z`), name the day by its week (`2026-W47-6`) or its number in the year (`2026-325`), have a fraction of
-   * a minute or hour (`T09:30.5Z`), or have a space instead of the `T` or before the offset. Not all of these are valid
-   * RFC 3339: `new Date` rejects some of them and reads others as a different time.
+   * A date and time in ISO 8601 form, exactly as it was written, for example `2026-11-21T09:30:00.125+01:00`. It may have any
+   * fraction of a second and any offset. Input needs at least the date, hours, minutes and offset.
+   * Services may send other forms: without the time or parts of it; without an offset, which means UTC; in the basic format
+   * (`20261121T093000Z`); with the week (`2026-W47-6`) or the number of the day (`2026-325`); with a fraction of a minute or
+   * hour (`T09:30.5Z`); with a space instead of the `T` or before the offset. `new Date` rejects some of these, which are not
+   * all RFC 3339, and reads others as a different time.
    */
   DateTime: { input: string; output: string; }
   /** Any JSON value. */
   JSON: { input: unknown; output: unknown; }
-  /** An integer between -(2^53 - 1) and 2^53 - 1: wider than `Int`, and exact in JavaScript. */
+  /** An integer between -(2^53 - 1) and 2^53 - 1: larger than `Int` allows, and exact in JavaScript. */
   SafeInt: { input: number; output: number; }
   /** A representation of an entity, as a router of a supergraph sends it: an object with `__typename` and the fields of a key. */
   _Any: { input: unknown; output: unknown; }
@@ -128,7 +128,7 @@ export type CreateAppointmentInput = {
   /** When it ends: an ISO 8601 date-time with an offset, not before the start, passed on as written. */
   readonly end: Scalars['String']['input'];
   /**
-   * A key of the caller's choice, 1 to 255 characters long: however often the same key is sent with the same input, the
+   * A key of the caller's choice, of 1 to 255 characters. However often the same key is sent with the same input, the
    * appointment is booked once.
    */
   readonly idempotencyKey?: InputMaybe<Scalars['String']['input']>;
@@ -199,7 +199,7 @@ export type Grant =
   | 'PAYMENTS_READ'
   /** `shipments:read`: see shipments and their live updates. */
   | 'SHIPMENTS_READ'
-  /** `webhooks:read`: see the webhook endpoints, and each delivery with its body and what became of it. */
+  /** `webhooks:read`: see the webhook endpoints, and each delivery with its body and its outcome. */
   | 'WEBHOOKS_READ'
   /** `webhooks:rotate`: rotate the signing secret of a payment webhook endpoint. */
   | 'WEBHOOKS_ROTATE';
@@ -291,7 +291,7 @@ export type Note = Node & {
   readonly createdAt: Scalars['DateTime']['output'];
   /** The global id. */
   readonly id: Scalars['ID']['output'];
-  /** Whether the note is pinned; a user may have 50 pinned notes. */
+  /** Whether the note is pinned; a user may have at most 50 pinned notes. */
   readonly isPinned: Scalars['Boolean']['output'];
   /** The note's tags. Selecting their `count` costs one more call to the service, however many notes there are. */
   readonly tags: ReadonlyArray<Tag>;
@@ -304,9 +304,9 @@ export type Note = Node & {
 };
 
 /**
- * A page of notes. The service pages forward only, and announces a next page without saying what is on it: that page may
- * turn out to be empty. After a cursor `hasPreviousPage` is always true, even if the earlier notes no longer exist.
- * `first: 0` does not call the service, so `hasNextPage` is then true: there may be more.
+ * A page of notes. The service pages forward only. When it says that there is a next page, that page may still be empty.
+ * After a cursor `hasPreviousPage` is always true, even if the earlier notes no longer exist. `first: 0` does not call the
+ * service; `hasNextPage` is then true, since there may be more.
  */
 export type NoteConnection = {
   readonly __typename?: 'NoteConnection';
@@ -329,7 +329,7 @@ export type NoteEdge = {
 
 /** Which notes to include; all conditions must match. */
 export type NoteFilter = {
-  /** Only pinned notes, or only those that are not. */
+  /** True: only pinned notes. False: only notes that are not pinned. */
   readonly pinned?: InputMaybe<Scalars['Boolean']['input']>;
   /** Only notes with this tag; case-insensitive. */
   readonly tag?: InputMaybe<Scalars['String']['input']>;
@@ -340,15 +340,15 @@ export type PageInfo = {
   readonly __typename?: 'PageInfo';
   /** The cursor of the last edge; null if the page is empty. */
   readonly endCursor?: Maybe<Scalars['String']['output']>;
-  /** Whether more edges follow the last one of this page; with `first`, only those before the `before` cursor count. */
+  /** Whether there are edges after this page. With `first`, those from the `before` cursor on do not count. */
   readonly hasNextPage: Scalars['Boolean']['output'];
-  /** Whether edges precede the first one of this page; with `last`, only those after the `after` cursor count. */
+  /** Whether there are edges before this page. With `last`, those up to the `after` cursor do not count. */
   readonly hasPreviousPage: Scalars['Boolean']['output'];
   /** The cursor of the first edge; null if the page is empty. */
   readonly startCursor?: Maybe<Scalars['String']['output']>;
 };
 
-/** A participant's own participation status; not the appointment's. */
+/** Whether a participant takes part; not the status of the appointment. */
 export type ParticipantStatus =
   /** Takes part. */
   | 'ACCEPTED'
@@ -359,14 +359,14 @@ export type ParticipantStatus =
   /** May take part. */
   | 'TENTATIVE';
 
-/** A payment, as reported by its events; what none of them has reported is null. */
+/** A payment, as its events report it. A field that no event has reported is null. */
 export type Payment = Node & {
   readonly __typename?: 'Payment';
-  /** The service's raw number, in the service's own unit. A value that is not a `SafeInt` counts as missing. */
+  /** The service's own number, in the service's own unit. A value that is not a `SafeInt` counts as missing. */
   readonly amount?: Maybe<Scalars['SafeInt']['output']>;
   /** The currency, as the service writes it. */
   readonly currency?: Maybe<Scalars['String']['output']>;
-  /** The payment's events that are still retained, in log order, newest first. */
+  /** The payment's events that are still kept, the last one in the log first. */
   readonly events: PaymentEventConnection;
   /** The global id. */
   readonly id: Scalars['ID']['output'];
@@ -375,8 +375,8 @@ export type Payment = Node & {
   /** The payment service's own id. */
   readonly paymentId: Scalars['String']['output'];
   /**
-   * Grows with each event that is folded in, whatever its time, and is the same in updates, in lists and by `node`: of two
-   * copies of an entity, a cache keeps the one with the greater revision. It says nothing else: do not calculate with it.
+   * Grows with each event of the payment, also with late ones, and is the same wherever the payment is read. Of two copies, a
+   * cache keeps the one with the greater `revision`. The number has no other meaning.
    */
   readonly revision: Scalars['SafeInt']['output'];
   /** The status in the service's own words: free text, passed through. */
@@ -386,7 +386,7 @@ export type Payment = Node & {
 };
 
 
-/** A payment, as reported by its events; what none of them has reported is null. */
+/** A payment, as its events report it. A field that no event has reported is null. */
 export type PaymentEventsArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   before?: InputMaybe<Scalars['String']['input']>;
@@ -414,31 +414,31 @@ export type PaymentEdge = {
   readonly node: Payment;
 };
 
-/** One event of a payment, as the webhook reported it; what is missing or has the wrong type is null. */
+/** One event of a payment, as the webhook reported it. A field that is missing there, or has the wrong type, is null. */
 export type PaymentEvent = Node & {
   readonly __typename?: 'PaymentEvent';
-  /** The service's raw number in this event; null also if it is not a `SafeInt`. */
+  /** The service's own number in this event; null if there is none, or if it is not a `SafeInt`. */
   readonly amount?: Maybe<Scalars['SafeInt']['output']>;
-  /** The schema version in which the event was rendered, for example `2026-01-01`. */
+  /** The version of the service's schema that the event has, for example `2026-01-01`. */
   readonly apiVersion?: Maybe<Scalars['String']['output']>;
   /**
-   * The service's raw timestamp: also from digits in a string, without its fraction, and nanoseconds as microseconds; the
-   * time of receipt if that is missing or no number.
+   * The service's own timestamp, as a whole number: it may come as digits in a string, a fraction is left out, and
+   * nanoseconds become microseconds. If it is missing or not a number, when this gateway received the event.
    */
   readonly created: Scalars['SafeInt']['output'];
   /** The currency in this event. */
   readonly currency?: Maybe<Scalars['String']['output']>;
   /**
-   * The event's `data` member as JavaScript reads it. Numbers have at most about 17 digits, so whole ones beyond 2^53 may
-   * be altered, and one beyond 1.8e308 is null: the text as it was sent is in `webhookDeliveries`. If it is nested more
-   * than 200 levels deep, all of it is null.
+   * The event's `data` member, as JavaScript reads it. Numbers keep about 17 digits, so whole ones beyond 2^53 may change,
+   * and those beyond 1.8e308 are null. `webhookDeliveries` has the text as it was sent. If `data` is nested more than 200
+   * levels deep, all of it is null.
    */
   readonly data?: Maybe<Scalars['JSON']['output']>;
   /** The service's own id of the event. */
   readonly eventId: Scalars['String']['output'];
   /** The global id. */
   readonly id: Scalars['ID']['output'];
-  /** Whether it involves real money; if the event does not say, the value of its payment just after it. */
+  /** Whether it involves real money. If the event does not say so, that of the payment just after this event. */
   readonly livemode: Scalars['Boolean']['output'];
   /** The payment service's own id of the payment. */
   readonly paymentId: Scalars['String']['output'];
@@ -474,7 +474,7 @@ export type PaymentEventEdge = {
 export type PaymentFilter = {
   /** Only payments in this currency. */
   readonly currency?: InputMaybe<Scalars['String']['input']>;
-  /** Only payments with real money, or only those without. */
+  /** True: only payments with real money. False: only those without. */
   readonly livemode?: InputMaybe<Scalars['Boolean']['input']>;
   /** Only payments with this status. */
   readonly status?: InputMaybe<Scalars['String']['input']>;
@@ -489,13 +489,16 @@ export type PaymentUpdate = {
   readonly event: PaymentEvent;
   /** The state of the payment just after this event was applied. */
   readonly payment: Payment;
-  /** Whether this is a past event: it was in the log before this subscription caught up with the end of the log. */
+  /** Whether this is a past event: it was in the log before this subscription had come to the log's end. */
   readonly replayed: Scalars['Boolean']['output'];
 };
 
-/** Which updates to include: all conditions must match, a list by any of its values; an empty list matches nothing. */
+/**
+ * Which updates to include. All conditions must match. A list matches if one of its values does; an empty list matches
+ * nothing.
+ */
 export type PaymentUpdateFilter = {
-  /** Only events with real money, or only those without, by the event's `livemode`. */
+  /** True: only events with real money. False: only those without. The event's `livemode` counts. */
   readonly livemode?: InputMaybe<Scalars['Boolean']['input']>;
   /** Only events of these payments, by the service's own ids; at most 1,000. */
   readonly paymentIds?: InputMaybe<ReadonlyArray<Scalars['String']['input']>>;
@@ -515,12 +518,12 @@ export type Query = {
   readonly _service: _Service;
   /**
    * The appointments booked through this gateway, newest booking first: the caller's own or, with the grant
-   * `APPOINTMENTS_READ`, everybody's. Others cannot be listed: the appointment service has no call to read them.
+   * `APPOINTMENTS_READ`, everybody's. Appointments that were booked elsewhere are missing: the appointment service has no call to read them.
    */
   readonly appointments: AppointmentConnection;
   /**
-   * A position in the durable event log, no later than what the rest of the same operation shows. Pass it as `after` to
-   * a subscription, and no event is lost between the query and the subscription.
+   * A position in the durable event log. The rest of the same operation shows at least all events up to it. Pass it as
+   * `after` to a subscription, and no event is lost between the query and the subscription.
    */
   readonly liveCursor: Scalars['String']['output'];
   /**
@@ -707,18 +710,18 @@ export type SharePermission =
   /** Read the note. */
   | 'READ';
 
-/** A shipment, as reported by its events; what none of them has reported is null. */
+/** A shipment, as its events report it. A field that no event has reported is null. */
 export type Shipment = Node & {
   readonly __typename?: 'Shipment';
   /** The carrier's name. */
   readonly carrier?: Maybe<Scalars['String']['output']>;
-  /** The shipment's events that are still retained, in log order, newest first. */
+  /** The shipment's events that are still kept, the last one in the log first. */
   readonly events: ShipmentEventConnection;
   /** The global id. */
   readonly id: Scalars['ID']['output'];
   /**
-   * Grows with each event that is folded in, whatever its time, and is the same in updates, in lists and by `node`: of two
-   * copies of an entity, a cache keeps the one with the greater revision. It says nothing else: do not calculate with it.
+   * Grows with each event of the shipment, also with late ones, and is the same wherever the shipment is read. Of two copies, a
+   * cache keeps the one with the greater `revision`. The number has no other meaning.
    */
   readonly revision: Scalars['SafeInt']['output'];
   /** The shipment service's own id. */
@@ -734,7 +737,7 @@ export type Shipment = Node & {
 };
 
 
-/** A shipment, as reported by its events; what none of them has reported is null. */
+/** A shipment, as its events report it. A field that no event has reported is null. */
 export type ShipmentEventsArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   before?: InputMaybe<Scalars['String']['input']>;
@@ -762,7 +765,7 @@ export type ShipmentEdge = {
   readonly node: Shipment;
 };
 
-/** One event of a shipment, as the webhook reported it; what is missing or not a string is null. */
+/** One event of a shipment, as the webhook reported it. A field that is missing there, or is not a string, is null. */
 export type ShipmentEvent = Node & {
   readonly __typename?: 'ShipmentEvent';
   /** The carrier's name in this event. */
@@ -771,7 +774,7 @@ export type ShipmentEvent = Node & {
   readonly eventId: Scalars['String']['output'];
   /** The global id. */
   readonly id: Scalars['ID']['output'];
-  /** When it occurred, exactly as the service wrote it; the time of receipt if that cannot be read as a time. */
+  /** When it occurred, exactly as the service wrote it. If that is not a time, when this gateway received it. */
   readonly occurredAt: Scalars['DateTime']['output'];
   /** When this gateway received the event. */
   readonly receivedAt: Scalars['DateTime']['output'];
@@ -837,15 +840,18 @@ export type ShipmentUpdate = {
   readonly cursor: Scalars['String']['output'];
   /** The event. */
   readonly event: ShipmentEvent;
-  /** Whether this is a past event: it was in the log before this subscription caught up with the end of the log. */
+  /** Whether this is a past event: it was in the log before this subscription had come to the log's end. */
   readonly replayed: Scalars['Boolean']['output'];
   /** The state of the shipment just after this event was applied. */
   readonly shipment: Shipment;
 };
 
-/** Which updates to include: all conditions must match, a list by any of its values; an empty list matches nothing. */
+/**
+ * Which updates to include. All conditions must match. A list matches if one of its values does; an empty list matches
+ * nothing.
+ */
 export type ShipmentUpdateFilter = {
-  /** Only events of these carriers (the event's own or, if it names none, its shipment's); at most 1,000. */
+  /** Only events of these carriers; at most 1,000. If an event names no carrier, that of its shipment counts. */
   readonly carriers?: InputMaybe<ReadonlyArray<Scalars['String']['input']>>;
   /** Only events of these shipments, by the service's own ids; at most 1,000. */
   readonly shipmentIds?: InputMaybe<ReadonlyArray<Scalars['String']['input']>>;
@@ -866,7 +872,7 @@ export type SignInPayload = {
   readonly __typename?: 'SignInPayload';
   /** What the user can correct; empty on success. */
   readonly errors: ReadonlyArray<UserError>;
-  /** When the session ends at the latest; null if there are errors. */
+  /** When the session ends, if it does not end earlier; null if there are errors. */
   readonly expiresAt?: Maybe<Scalars['DateTime']['output']>;
   /** The session's opaque bearer token; null if there are errors. */
   readonly sessionToken?: Maybe<Scalars['String']['output']>;
@@ -891,8 +897,8 @@ export type Subscription = {
   /** Every shipment event of a known type, in the order of the log. Requires the grant `SHIPMENTS_READ`. */
   readonly shipmentUpdates: ShipmentUpdate;
   /**
-   * Deliveries as they come, without those of the past: those that are stored by any replica, and those that this one
-   * refuses or finds to be known. In a flood of the latter some are left out. Requires the grant `WEBHOOKS_READ`.
+   * New deliveries as they come: those that any replica stores, and those that this replica refuses or finds to be
+   * duplicates. If the latter are very many, some are left out. Requires the grant `WEBHOOKS_READ`.
    */
   readonly webhookDeliveryUpdates: WebhookDeliveryUpdate;
 };
@@ -925,8 +931,8 @@ export type Tag = Node & {
   /** The global id: the same for every spelling of the name. */
   readonly id: Scalars['ID']['output'];
   /**
-   * The name, spelled the same throughout a response: as in the service's list of tags if the operation reads that list
-   * (for a `count`, `tag` or `tags`), otherwise as in one of the notes.
+   * The name, with one spelling in the whole response. It is that of the service's list of tags if the operation reads this
+   * list (for `count`, `tag` or `tags`), otherwise that of one of the notes.
    */
   readonly name: Scalars['String']['output'];
   /** The notes with this tag. */
@@ -1008,7 +1014,7 @@ export type UserError = {
   readonly code: UserErrorCode;
   /** One sentence to show to the user. */
   readonly message: Scalars['String']['output'];
-  /** The path below `input` of the field at fault; empty if it is the input as a whole. */
+  /** The path to the wrong field, below `input`; empty if the input as a whole is wrong. */
   readonly path: ReadonlyArray<Scalars['String']['output']>;
 };
 
@@ -1019,8 +1025,8 @@ export type UserErrorCode =
   /** A value does not have the required form, or the service refused it. */
   | 'INVALID'
   /**
-   * The object does not exist or is not the caller's, or nobody is known by the e-mail address to share with. The path is
-   * empty if it is not known which of the two it is.
+   * The object does not exist or is not the caller's, or nobody has the e-mail address to share with. The path is empty if
+   * the gateway cannot tell which.
    */
   | 'NOT_FOUND'
   /**
@@ -1036,8 +1042,8 @@ export type UserErrorCode =
   | 'WRONG_CREDENTIALS';
 
 /**
- * A delivery to this gateway. Those that were refused, and duplicates, are remembered by the replica that received them,
- * some of each kind and only while it runs; all others are in the log.
+ * A delivery to this gateway. New events are in the log. Refused deliveries and duplicates are kept by the replica that
+ * received them, the last ones of each kind, until it stops.
  */
 export type WebhookDelivery = {
   readonly __typename?: 'WebhookDelivery';
@@ -1051,13 +1057,13 @@ export type WebhookDelivery = {
   readonly eventId?: Maybe<Scalars['String']['output']>;
   /** Which webhook it was sent as. */
   readonly family: WebhookFamily;
-  /** The reason in a sentence or two, with what to look at; null if it was processed. */
+  /** The reason in a sentence or two, with what to check; null if it was processed. */
   readonly message?: Maybe<Scalars['String']['output']>;
   /** What became of it. */
   readonly outcome: WebhookOutcome;
   /**
-   * Why it was not processed, as a stable code: for `REFUSED` that of the answer to the sender, for example
-   * `SIGNATURE_TOO_OLD`; `UNKNOWN_KIND`, `ALREADY_STORED` or `BODY_DIFFERS` for the others. Null if it was.
+   * Why it was not processed, as a code for programs; null if it was processed. For `REFUSED` it is the code in the answer
+   * to the sender, for example `SIGNATURE_TOO_OLD`. The others have `UNKNOWN_KIND`, `ALREADY_STORED` or `BODY_DIFFERS`.
    */
   readonly reason?: Maybe<Scalars['String']['output']>;
   /** When this gateway received it. */
@@ -1065,8 +1071,8 @@ export type WebhookDelivery = {
   /** When it was signed, as its signature header says; null if that is not known. */
   readonly signedAt?: Maybe<Scalars['DateTime']['output']>;
   /**
-   * Whether `body` is not all of it: of bodies that are not in the log only the beginning is kept, or nothing if they were
-   * too large.
+   * Whether `body` is incomplete. Of a body that is not in the log only the beginning is kept, or nothing if it was too
+   * large.
    */
   readonly truncated: Scalars['Boolean']['output'];
   /** The service's own type of the event; null if the body was not read, is no event, or was not signed by the service. */
@@ -1093,7 +1099,10 @@ export type WebhookDeliveryEdge = {
   readonly node: WebhookDelivery;
 };
 
-/** Which deliveries to include: all conditions must match, a list by any of its values; an empty list matches nothing. */
+/**
+ * Which deliveries to include. All conditions must match. A list matches if one of its values does; an empty list matches
+ * nothing.
+ */
 export type WebhookDeliveryFilter = {
   /** Only those to these subscriptions or endpoints, by the service's own ids; at most 100. */
   readonly endpointIds?: InputMaybe<ReadonlyArray<Scalars['String']['input']>>;
@@ -1124,9 +1133,9 @@ export type WebhookEndpoint = Node & {
   readonly family: WebhookFamily;
   /** The global id. */
   readonly id: Scalars['ID']['output'];
-  /** When the last delivery that is in the log was received; null if the log has none. */
+  /** When the last delivery in the log was received; null if the log has none. */
   readonly lastDeliveryAt?: Maybe<Scalars['DateTime']['output']>;
-  /** Until when a secret that was replaced is still accepted; null if only the current one is. */
+  /** Until when the previous secret is still accepted; null if only the current one is. */
   readonly previousSecretValidUntil?: Maybe<Scalars['DateTime']['output']>;
   /** Since when the current secret is in use here. */
   readonly secretSince: Scalars['DateTime']['output'];
@@ -1149,15 +1158,12 @@ export type WebhookOutcome =
   | 'DUPLICATE'
   /** It was not accepted; `reason` and `message` say why. */
   | 'REFUSED'
-  /**
-   * It was a new event, but of an unknown type or without the id of its shipment or payment: it is in the log, and nothing
-   * else was done.
-   */
+  /** It was a new event, but of an unknown type, or without the id of its shipment or payment. It is only in the log. */
   | 'SKIPPED'
-  /** It was a new event: it is in the log, in the state of its shipment or payment, and was sent to subscribers. */
+  /** It was a new event. It is in the log and in the state of its shipment or payment, and was sent to subscribers. */
   | 'STORED';
 
-/** What a router may resolve by its key. */
+/** The types that a router may look up by a key. */
 export type _Entity = Appointment | Note | Payment | PaymentEvent | Shipment | ShipmentEvent | Tag | User | WebhookEndpoint;
 
 /** This gateway as a subgraph of Apollo Federation. */

@@ -1,2 +1,2 @@
 /** By which a client knows whether the gateway has the schema that it was built with. */
-export const schemaHash = 'c217f75db5ba2a55';
+export const schemaHash = '73d7007f14110667';

@@ -47,7 +47,7 @@ export type CreateAppointmentInput = {
   /** When it ends: an ISO 8601 date-time with an offset, not before the start, passed on as written. */
   readonly end: string;
   /**
-   * A key of the caller's choice, 1 to 255 characters long: however often the same key is sent with the same input, the
+   * A key of the caller's choice, of 1 to 255 characters. However often the same key is sent with the same input, the
    * appointment is booked once.
    */
   readonly idempotencyKey?: string | null | undefined;
@@ -87,20 +87,20 @@ export type Grant =
   | 'PAYMENTS_READ'
   /** `shipments:read`: see shipments and their live updates. */
   | 'SHIPMENTS_READ'
-  /** `webhooks:read`: see the webhook endpoints, and each delivery with its body and what became of it. */
+  /** `webhooks:read`: see the webhook endpoints, and each delivery with its body and its outcome. */
   | 'WEBHOOKS_READ'
   /** `webhooks:rotate`: rotate the signing secret of a payment webhook endpoint. */
   | 'WEBHOOKS_ROTATE';
 
 /** Which notes to include; all conditions must match. */
 export type NoteFilter = {
-  /** Only pinned notes, or only those that are not. */
+  /** True: only pinned notes. False: only notes that are not pinned. */
   readonly pinned?: boolean | null | undefined;
   /** Only notes with this tag; case-insensitive. */
   readonly tag?: string | null | undefined;
 };
 
-/** A participant's own participation status; not the appointment's. */
+/** Whether a participant takes part; not the status of the appointment. */
 export type ParticipantStatus =
   /** Takes part. */
   | 'ACCEPTED'
@@ -115,15 +115,18 @@ export type ParticipantStatus =
 export type PaymentFilter = {
   /** Only payments in this currency. */
   readonly currency?: string | null | undefined;
-  /** Only payments with real money, or only those without. */
+  /** True: only payments with real money. False: only those without. */
   readonly livemode?: boolean | null | undefined;
   /** Only payments with this status. */
   readonly status?: string | null | undefined;
 };
 
-/** Which updates to include: all conditions must match, a list by any of its values; an empty list matches nothing. */
+/**
+ * Which updates to include. All conditions must match. A list matches if one of its values does; an empty list matches
+ * nothing.
+ */
 export type PaymentUpdateFilter = {
-  /** Only events with real money, or only those without, by the event's `livemode`. */
+  /** True: only events with real money. False: only those without. The event's `livemode` counts. */
   readonly livemode?: boolean | null | undefined;
   /** Only events of these payments, by the service's own ids; at most 1,000. */
   readonly paymentIds?: ReadonlyArray<string> | null | undefined;
@@ -179,9 +182,12 @@ export type ShipmentStage =
   /** `shipment.out_for_delivery`: it is on its last leg. */
   | 'OUT_FOR_DELIVERY';
 
-/** Which updates to include: all conditions must match, a list by any of its values; an empty list matches nothing. */
+/**
+ * Which updates to include. All conditions must match. A list matches if one of its values does; an empty list matches
+ * nothing.
+ */
 export type ShipmentUpdateFilter = {
-  /** Only events of these carriers (the event's own or, if it names none, its shipment's); at most 1,000. */
+  /** Only events of these carriers; at most 1,000. If an event names no carrier, that of its shipment counts. */
   readonly carriers?: ReadonlyArray<string> | null | undefined;
   /** Only events of these shipments, by the service's own ids; at most 1,000. */
   readonly shipmentIds?: ReadonlyArray<string> | null | undefined;
@@ -210,8 +216,8 @@ export type UserErrorCode =
   /** A value does not have the required form, or the service refused it. */
   | 'INVALID'
   /**
-   * The object does not exist or is not the caller's, or nobody is known by the e-mail address to share with. The path is
-   * empty if it is not known which of the two it is.
+   * The object does not exist or is not the caller's, or nobody has the e-mail address to share with. The path is empty if
+   * the gateway cannot tell which.
    */
   | 'NOT_FOUND'
   /**

@@ -47,7 +47,7 @@ export type CreateAppointmentInput = {
   /** When it ends: an ISO 8601 date-time with an offset, not before the start, passed on as written. */
   readonly end: string;
   /**
-   * A key of the caller's choice, 1 to 255 characters long: however often the same key is sent with the same input, the
+   * A key of the caller's choice, of 1 to 255 characters. However often the same key is sent with the same input, the
    * appointment is booked once.
    */
   readonly idempotencyKey?: string | null | undefined;
@@ -79,13 +79,13 @@ export type DeleteNoteInput = {
 
 /** Which notes to include; all conditions must match. */
 export type NoteFilter = {
-  /** Only pinned notes, or only those that are not. */
+  /** True: only pinned notes. False: only notes that are not pinned. */
   readonly pinned?: boolean | null | undefined;
   /** Only notes with this tag; case-insensitive. */
   readonly tag?: string | null | undefined;
 };
 
-/** A participant's own participation status; not the appointment's. */
+/** Whether a participant takes part; not the status of the appointment. */
 export type ParticipantStatus =
   /** Takes part. */
   | 'ACCEPTED'
@@ -100,7 +100,7 @@ export type ParticipantStatus =
 export type PaymentFilter = {
   /** Only payments in this currency. */
   readonly currency?: string | null | undefined;
-  /** Only payments with real money, or only those without. */
+  /** True: only payments with real money. False: only those without. */
   readonly livemode?: boolean | null | undefined;
   /** Only payments with this status. */
   readonly status?: string | null | undefined;
@@ -181,8 +181,8 @@ export type UserErrorCode =
   /** A value does not have the required form, or the service refused it. */
   | 'INVALID'
   /**
-   * The object does not exist or is not the caller's, or nobody is known by the e-mail address to share with. The path is
-   * empty if it is not known which of the two it is.
+   * The object does not exist or is not the caller's, or nobody has the e-mail address to share with. The path is empty if
+   * the gateway cannot tell which.
    */
   | 'NOT_FOUND'
   /**
@@ -197,7 +197,10 @@ export type UserErrorCode =
   /** The e-mail address or the password is wrong. */
   | 'WRONG_CREDENTIALS';
 
-/** Which deliveries to include: all conditions must match, a list by any of its values; an empty list matches nothing. */
+/**
+ * Which deliveries to include. All conditions must match. A list matches if one of its values does; an empty list matches
+ * nothing.
+ */
 export type WebhookDeliveryFilter = {
   /** Only those to these subscriptions or endpoints, by the service's own ids; at most 100. */
   readonly endpointIds?: ReadonlyArray<string> | null | undefined;
@@ -224,12 +227,9 @@ export type WebhookOutcome =
   | 'DUPLICATE'
   /** It was not accepted; `reason` and `message` say why. */
   | 'REFUSED'
-  /**
-   * It was a new event, but of an unknown type or without the id of its shipment or payment: it is in the log, and nothing
-   * else was done.
-   */
+  /** It was a new event, but of an unknown type, or without the id of its shipment or payment. It is only in the log. */
   | 'SKIPPED'
-  /** It was a new event: it is in the log, in the state of its shipment or payment, and was sent to subscribers. */
+  /** It was a new event. It is in the log and in the state of its shipment or payment, and was sent to subscribers. */
   | 'STORED';
 
 export type PlaceQueryVariables = Exact<{ [key: string]: never; }>;
