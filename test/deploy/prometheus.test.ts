@@ -1,0 +1,89 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { startTestbed, type Testbed } from '../support/testbed.js';
+
+interface Dashboard {
+  readonly panels: readonly {
+    readonly title: string;
+    readonly targets?: readonly { readonly expr: string }[];
+  }[];
+}
+
+const { panels } = JSON.parse(readFileSync('deploy/grafana/dashboards/trivium.json', 'utf8')) as Dashboard;
+/** Grafana fills in the range of a graph. */
+const targets = panels.flatMap(({ title, targets: own = [] }) =>
+  own.map((target) => ({ title, ...target, expr: target.expr.replaceAll('$__rate_interval', '5m') })),
+);
+const alerts = readFileSync('deploy/prometheus/alerts.yml', 'utf8');
+const alerting = Array.from(alerts.matchAll(/expr: (.*)/g)).map(([, expr]) => ({ expr: expr! }));
+
+const hasPromtool = spawnSync('promtool', ['--version']).error === undefined;
+if (!hasPromtool) test.skip('what Prometheus is asked is parsed: promtool is not installed');
+
+function check(...args: readonly string[]) {
+  const { status, stderr } = spawnSync('promtool', ['check', ...args], { encoding: 'utf8' });
+  return [status, stderr];
+}
+
+test.runIf(hasPromtool)('Prometheus takes its configuration and the alerts as they are shipped', () => {
+  expect(check('config', 'deploy/prometheus/prometheus.yml')).toEqual([0, '']);
+});
+
+test.runIf(hasPromtool)('Prometheus takes every expression of the dashboard', () => {
+  expect(targets.length).toBeGreaterThan(10);
+  const rules = targets.map(({ expr }, at) => ({ record: `panel:${at}`, expr }));
+  const file = join(mkdtempSync(join(inject('testDirectory'), 'dashboard-')), 'rules.json'); // which is YAML, too
+  writeFileSync(file, JSON.stringify({ groups: [{ name: 'dashboard', rules }] }));
+  expect(check('rules', file)).toEqual([0, '']);
+});
+
+let testbed: Testbed;
+let scraped: string;
+
+beforeAll(async () => {
+  testbed = await startTestbed({ settings: { NATS_URL: 'nats://127.0.0.1:1' } });
+  scraped = await (await fetch(`${testbed.url}/metrics`)).text();
+});
+afterAll(() => testbed.stop());
+
+/** The names of metrics that expressions ask for. */
+function namesIn(expressions: readonly { readonly expr: string }[]): readonly string[] {
+  return expressions.flatMap(({ expr }) => expr.match(/\b(?:trivium|process|nodejs)_\w+/g) ?? []);
+}
+
+/** The names that a scrape gives: those of histograms have an ending for each of their series. */
+function namesScraped(): ReadonlySet<string> {
+  const types = Array.from(scraped.matchAll(/^# TYPE (\w+) (\w+)$/gm));
+  return new Set(
+    types.flatMap(([, name, type]) =>
+      type === 'histogram' ? ['_bucket', '_sum', '_count'].map((ending) => `${name}${ending}`) : [name!],
+    ),
+  );
+}
+
+test.each([
+  ['the dashboard', targets],
+  ['the alerts', alerting],
+])('%s asks only for metrics that a gateway gives', (_, expressions) => {
+  const names = namesIn(expressions);
+  expect(names.length).toBeGreaterThanOrEqual(expressions.length - 1); // one alert asks for `up`
+  expect(names.filter((name) => !namesScraped().has(name))).toEqual([]);
+});
+
+/** What Prometheus itself adds to a series. */
+const added = ['instance', 'job', 'le'];
+
+test('the dashboard and the alerts group and filter by labels that their metrics have', () => {
+  const labels = new Map(testbed.telemetry.metrics.described().map((metric) => [metric.name, metric.labels]));
+  const used = [...targets, ...alerting].flatMap(({ expr }) => {
+    const names = namesIn([{ expr }]).map((name) => name.replace(/_(?:bucket|sum|count)$/, ''));
+    const known = [...added, ...names.flatMap((name) => labels.get(name as `trivium_${string}`) ?? [])];
+    const grouped = Array.from(expr.matchAll(/by \(([^)]*)\)/g)).flatMap(([, list]) => list!.split(/, */));
+    const filtered = Array.from(expr.matchAll(/(\w+)="/g)).map(([, label]) => label!);
+    return [...grouped, ...filtered].map((label) => ({ expr, label, isKnown: known.includes(label) }));
+  });
+  expect(used.length).toBeGreaterThan(10);
+  expect(used.filter(({ isKnown }) => !isKnown)).toEqual([]);
+});
