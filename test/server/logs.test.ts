@@ -31,17 +31,21 @@ test('each operation has a line at debug, and its request id goes to the service
     'x-request-id': 'req-7',
   });
   await testbed.ask('query Wrong { payments(first: 1000) { nodes { id } } }', {}, token);
-  expect(lines('operation')).toMatchObject([
-    { transport: 'http', type: 'mutation' },
+  const userId = expect.stringMatching(/^user_/) as unknown;
+  const [signIn, ...queries] = lines('operation');
+  expect(signIn).toMatchObject({ transport: 'http', type: 'mutation' });
+  expect(queries).toMatchObject([
     {
+      level: 20,
       operation: 'Mine',
       transport: 'http',
       type: 'query',
       cost: 5,
-      userId: expect.stringMatching(/^user_/),
+      ms: expect.any(Number),
+      userId,
       requestId: 'req-7',
     },
-    { operation: 'Wrong', type: 'query', code: 'BAD_USER_INPUT' },
+    { operation: 'Wrong', type: 'query', ms: expect.any(Number), code: 'BAD_USER_INPUT', userId },
   ]);
   const called = notes.seen.filter(({ headers }) => headers['x-request-id'] === 'req-7');
   expect(called.map(({ path }) => path)).toEqual([expect.stringMatching(/^\/notes\?/)]);

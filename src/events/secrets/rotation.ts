@@ -82,7 +82,7 @@ export function createRotate({ database, vault, held, rotates, clock, telemetry 
   return async (family, endpointId, obtain) => {
     if (!rotates(family, endpointId)) return undefined;
     const tellFailure = (why: { readonly err: unknown } | { readonly refusal: object }) =>
-      telemetry.log.warn({ family, endpointId, ...why }, 'failed to rotate a webhook secret');
+      telemetry.log.warn({ audit: true, family, endpointId, ...why }, 'failed to rotate a webhook secret');
     // The lease is taken before the service is called: if the database does not answer, nothing is rotated.
     const rotation = withLease(database, leaseKeyOf(family, endpointId), { ttlMs: leaseMs }, async () => {
       const before = await vault.read(family, endpointId); // rejects if it cannot be opened, and so not replaced

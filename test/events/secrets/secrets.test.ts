@@ -216,13 +216,13 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
     expect(await secrets.latest('payments', 'pe_1')).toEqual(['p4', 'p3', 'p2']);
   });
 
-  test('logs the endpoint and outcome of each rotation once, and no secret', async () => {
+  test('logs the endpoint and outcome of each rotation once, marked for an audit, and no secret', async () => {
     const secrets = await open({ payments: { pe_1: 'clear-1' } });
     await secrets.rotate('payments', 'pe_1', async () => 'clear-2');
     await secrets.rotate('payments', 'pe_1', async () => ({ refused: 404 }));
     const cut = new Error('cut');
     await expect(secrets.rotate('payments', 'pe_1', () => Promise.reject(cut))).rejects.toBe(cut);
-    const about = { family: 'payments', endpointId: 'pe_1' };
+    const about = { audit: true, family: 'payments', endpointId: 'pe_1' };
     expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
       {
         level: 30,
