@@ -33,6 +33,8 @@ const document = `subscription Live($carrier: String!) {
 }`;
 
 let events = 0;
+const idPrefix = 'evt_';
+const idOf = (event: number) => `${idPrefix}${event}`;
 
 /** An event for a group, and which of its subscribers have received it. */
 interface Told {
@@ -69,6 +71,8 @@ async function fill(target: Target, count: number, groups: number) {
   const { server, transport = 'websocket' } = target;
   const told = new Map<string, Told>();
   const took: number[] = [];
+  /** The last event before the last `reset`. */
+  let forgotten = 0;
   const subscribers = await openSubscribers({
     url: server.url,
     count,
@@ -76,7 +80,10 @@ async function fill(target: Target, count: number, groups: number) {
     init: await credentialsOf(target, count),
     subscribe: (index) => ({ query: document, variables: { carrier: `carrier ${index % groups}` } }),
     hear(eventId, index) {
-      const { sentAt, group, heard } = told.get(eventId) ?? fail(`Nobody sent ${eventId}.`);
+      const one = told.get(eventId);
+      // On a busy machine one may come late, of those sent before all were listening.
+      if (!one && Number(eventId.slice(idPrefix.length)) <= forgotten) return;
+      const { sentAt, group, heard } = one ?? fail(`Nobody sent ${eventId}.`);
       took.push(performance.now() - sentAt);
       if (index % groups !== group) fail(`Subscriber ${index} got ${eventId}, which is for others.`);
       const place = Math.floor(index / groups);
@@ -88,6 +95,7 @@ async function fill(target: Target, count: number, groups: number) {
   const due = new Uint32Array(groups);
 
   function reset(everybody: boolean): void {
+    forgotten = events;
     told.clear();
     took.length = 0;
     due.fill(0);
@@ -95,7 +103,7 @@ async function fill(target: Target, count: number, groups: number) {
   }
 
   async function tell(group: number): Promise<void> {
-    const eventId = `evt_${(events += 1)}`;
+    const eventId = idOf((events += 1));
     due[group]! += 1;
     const delivery = shipmentDelivery(server.url, {
       eventId,
