@@ -42,7 +42,8 @@ export function createPaymentFamily(options: PaymentFamilyOptions): WebhookFamil
         apiVersion: textOrNull(event.api_version),
         known: read && {
           entityId: read.paymentId,
-          event: read,
+          event: { ...read, data: null } satisfies PaymentEvent,
+          text: JSON.stringify(read),
           undated: readCreated(event.created) === undefined,
         },
       };

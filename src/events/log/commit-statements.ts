@@ -212,7 +212,7 @@ function toRow({ seq, eventKey, delivery, entity }: Changes['events'][number]): 
     entity_id: known && keyText(known.entityId),
     received_at: Date.parse(receivedAt),
     body,
-    event: known && JSON.stringify(known.event),
+    event: known && (known.text ?? JSON.stringify(known.event)),
     entity,
     signed_at: delivery.signedAt ?? null,
   };

@@ -22,6 +22,8 @@ interface Known {
   readonly entityId: string;
   /** Whatever its family's fold takes; it can be written as JSON. */
   readonly event: unknown;
+  /** The event as JSON, if `event` lacks what only readers need: to hand a large one on as text takes less time. */
+  readonly text?: string;
   /** Whether it has no readable time of its own, so that the time of its receipt counts. */
   readonly undated?: boolean;
 }
