@@ -1,4 +1,5 @@
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { startTestbed, type Testbed } from '../support/testbed.js';
@@ -13,14 +14,39 @@ beforeAll(async () => {
 });
 afterAll(() => testbed.stop());
 
-/** Runs an example in a shell, against this gateway and sandbox; an HTTP error is one of the shell. */
-async function runShell(text: string): Promise<string> {
+/** The arguments of a shell that runs an example, against this gateway and sandbox; an HTTP error is one of the shell. */
+function shellArguments(text: string): readonly string[] {
   const script = text
     .replaceAll(exampleAddress, new URL(testbed.url).host)
     .replaceAll('127.0.0.1:4010', new URL(testbed.sandbox.url).host);
   const strict = `curl() { command curl --fail-with-body "$@"; }\n${script}`;
-  const { stdout } = await execute('bash', ['-euo', 'pipefail', '-c', strict]);
+  return ['-euo', 'pipefail', '-c', strict];
+}
+
+async function runShell(text: string): Promise<string> {
+  const { stdout } = await execute('bash', shellArguments(text));
   return stdout;
+}
+
+/** Runs an example that goes on for ever; once it prints, a shipment moves. Returns what it has printed then. */
+async function showEvent(text: string, token: string): Promise<string> {
+  const shell = spawn('bash', shellArguments(text), {
+    env: { ...process.env, TOKEN: token },
+    detached: true,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const ended = once(shell, 'close');
+  onTestFinished(async () => {
+    if (shell.exitCode === null) process.kill(-shell.pid!);
+    await ended;
+  });
+  let shown = '';
+  for await (const part of shell.stdout.setEncoding('utf8')) {
+    if (shown === '') await testbed.sandbox.webhooks.emitShipment({});
+    shown += part;
+    if (shown.includes('event: next')) break;
+  }
+  return shown;
 }
 
 const cannotCurl = spawnSync('bash', ['-c', 'curl --version']).status !== 0 && process.env['CI'] !== 'true';
@@ -44,9 +70,15 @@ describe.skipIf(cannotCurl)('the commands with curl', () => {
       expect(JSON.parse(await runShell(text))).toMatchObject({ statuses: [200] });
   });
 
+  test('show events as they come', async () => {
+    const token = await testbed.signIn();
+    for (const { text } of examplesIn('sh', 'curl -N'))
+      expect(await showEvent(text, token)).toMatch(/event: next\ndata: .*"type":"shipment\./);
+  });
+
   test('are all run here', () => {
     // The package is installed and tried in test/client/package.test.ts.
-    const run = /TOKEN=|faults|control\/events|client\.tgz/;
+    const run = /TOKEN=|faults|control\/events|client\.tgz|curl -N/;
     const others = examplesIn('sh', 'curl').filter(({ text }) => !run.test(text));
     expect(others).toEqual([]);
   });
