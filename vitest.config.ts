@@ -8,10 +8,12 @@ const replacing = ['test/gateway.test.ts', 'test/replicas/multicast.test.ts'];
 const longest = [
   'test/chaos/chaos.test.ts',
   'test/console/explorer.test.ts',
+  'test/events/relay/cluster.test.ts',
   'test/domains/appointments/booking/booking-ledger.test.ts',
   'test/domains/notes/paging/note-lists.test.ts',
   'test/relay/upstream.test.ts',
-  'test/server/memory.test.ts',
+  'test/domains/payments/rotation.test.ts',
+  'test/domains/appointments/crash.test.ts',
   'test/console/console-views.test.ts',
 ];
 
@@ -40,8 +42,8 @@ export default defineConfig({
       },
       { extends: true, test: { name: 'isolated', include: replacing } },
     ],
-    // One more than the cores of a small machine: with as many, a sixth of the time is waiting.
-    maxWorkers: 3,
+    // Two more than the cores of a small machine: most of the time a test waits, for a timer or another process.
+    maxWorkers: 4,
     // Long enough for a machine with much else to do: what never comes is told a little later.
     testTimeout: 240_000,
     hookTimeout: 240_000,
