@@ -3,6 +3,7 @@ import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-c
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
 import type { Environment } from '../../src/config/environment.js';
 import { launchBrowser } from '../support/browser.js';
+import { createTestFile } from '../support/engines.js';
 import { buildPages } from '../support/pages.js';
 import { startTestbed, type Testbed } from '../support/testbed.js';
 
@@ -28,8 +29,11 @@ export interface Console {
   expectAccessible(): Promise<void>;
 }
 
+/** Fills the database at an address before the gateway starts on it. */
+type Fill = (databaseUrl: string) => Promise<void>;
+
 /** Starts a gateway with these settings, and a browser, for the tests of a suite. */
-export function useConsole(settings: Environment = {}): Console {
+export function useConsole(settings: Environment = {}, fill?: Fill): Console {
   let testbed: Testbed;
   let browser: Browser;
   let page: Page;
@@ -37,7 +41,9 @@ export function useConsole(settings: Environment = {}): Console {
 
   beforeAll(async () => {
     await buildPages();
-    testbed = await startTestbed({ settings });
+    const filled = fill && { DATABASE_URL: await createTestFile() };
+    if (filled) await fill(filled.DATABASE_URL);
+    testbed = await startTestbed({ settings: { ...settings, ...filled } });
     testbed.sandbox.notes.addUser(other);
     browser = await launchBrowser();
   });

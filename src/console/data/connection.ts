@@ -6,6 +6,9 @@ export type Connection =
   /** Live again, after so many events that came meanwhile were made up. */
   | { readonly state: 'resumed'; readonly madeUp: number };
 
+/** Whether updates come as they happen. */
+export const isConnected = ({ state }: Connection): boolean => state === 'live' || state === 'resumed';
+
 /** For how long what was made up is shown. */
 const shownMs = 12_000;
 
@@ -17,9 +20,10 @@ export interface ConnectionMonitor {
   closed(): void;
   /** An update came that had been in the log before the connection was back. */
   replayed(): void;
+  /** Something came, if only a sign of life: perhaps by a connection of another tab, which none here leads to. */
+  heard(): void;
   /** Whoever uses the page cut the connection. */
   cut(): void;
-  idle(): void;
 }
 
 /** Starts without a connection. */
@@ -56,13 +60,11 @@ export function createConnectionMonitor(): ConnectionMonitor {
       madeUp += 1;
       showMadeUp();
     },
+    heard() {
+      if (['idle', 'connecting'].includes(connection.get().state)) set({ state: 'live' });
+    },
     cut() {
       set({ state: 'cut' });
-    },
-    idle() {
-      clearTimeout(settle);
-      wasLive = false;
-      set({ state: 'idle' });
     },
   };
 }

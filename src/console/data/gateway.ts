@@ -4,7 +4,7 @@ import { failureOf } from '../../client/core/error.js';
 import { createConnectionMonitor, type Connection } from './connection.js';
 import { quotaIn, type Quota } from './quota.js';
 import { createStore, type Store } from './store.js';
-import { createWire } from './watched-socket.js';
+import { createWire } from './watched-wire.js';
 
 /** Where a subscription's updates go. */
 export interface Sink<Data> {
@@ -44,7 +44,7 @@ export function createGateway(origin: string): Gateway {
   const wire = createWire(monitor);
   const quota = createStore<Quota | undefined>(undefined);
   const watchedFetch: typeof fetch = async (...request) => {
-    const response = await fetch(...request);
+    const response = await wire.fetch(...request);
     quota.set(quotaIn(response.headers) ?? quota.get());
     return response;
   };
@@ -57,8 +57,12 @@ export function createGateway(origin: string): Gateway {
     ask: (document, variables, signal) => query(document, variables, { ...(signal && { signal }) }),
     follow: (document, variables, sink) =>
       trivium.subscribe(document.toString(), variables as object, {
-        next: ({ data, errors }) =>
-          errors?.length ? sink.failed(failureOf({ errors })) : sink.next(data as never),
+        next({ data, errors }) {
+          monitor.heard();
+          if (errors?.length) sink.failed(failureOf({ errors }));
+          else sink.next(data as never);
+        },
+        passed: monitor.heard,
         error: sink.failed,
         complete: () => undefined,
       }),

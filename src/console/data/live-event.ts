@@ -1,5 +1,5 @@
 import type {
-  DeliveryPartsFragment,
+  DeliverySummaryFragment,
   PaymentEventPartsFragment,
   ShipmentEventPartsFragment,
   WebhookOutcome,
@@ -61,23 +61,39 @@ const series: Readonly<Record<WebhookOutcome, Series | undefined>> = {
   REFUSED: 'refused',
 };
 
-let count = 0;
+/** How many equal deliveries are told apart. */
+const maxTold = 1000;
 
-/** A delivery that became no event, as the live view lists it; nothing for one that did. */
-export function deliveryEvents(delivery: DeliveryPartsFragment): readonly LiveEvent[] {
-  const shown = series[delivery.outcome];
-  if (!shown) return [];
-  return [
-    {
-      key: `delivery ${++count}`,
-      series: shown,
-      family: delivery.family === 'SHIPMENTS' ? 'shipments' : 'payments',
-      type: delivery.type ?? delivery.reason ?? delivery.outcome,
-      entityId: undefined,
-      receivedAt: delivery.receivedAt,
-      isLate: false,
-      wasMissed: false,
-      note: delivery.message ?? delivery.outcome.toLowerCase(),
-    },
-  ];
+/**
+ * Lists deliveries that became no event as the live view has them; nothing for one that did. Equal ones, as of a flood,
+ * are counted apart, and get the same keys whenever the same ones are listed anew.
+ */
+export function deliveryEvents(): (delivery: DeliverySummaryFragment) => readonly LiveEvent[] {
+  const told = new Map<string, number>();
+  return (delivery) => {
+    const shown = series[delivery.outcome];
+    if (!shown) return [];
+    const key = deliveryKey(delivery);
+    const nth = (told.get(key) ?? 0) + 1;
+    if (told.size > maxTold) told.clear();
+    told.set(key, nth);
+    return [
+      {
+        key: `${key} ${nth}`,
+        series: shown,
+        family: delivery.family === 'SHIPMENTS' ? 'shipments' : 'payments',
+        type: delivery.type ?? delivery.reason ?? delivery.outcome,
+        entityId: undefined,
+        receivedAt: delivery.receivedAt,
+        isLate: false,
+        wasMissed: false,
+        note: delivery.message ?? delivery.outcome.toLowerCase(),
+      },
+    ];
+  };
+}
+
+/** A delivery has no id: two to one endpoint in one millisecond with the same outcome and event have the same key. */
+export function deliveryKey({ receivedAt, endpoint, eventId, outcome }: DeliverySummaryFragment): string {
+  return [receivedAt, outcome, endpoint?.endpointId, eventId].filter(Boolean).join(' ');
 }

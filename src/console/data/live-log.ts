@@ -28,6 +28,8 @@ export interface LiveState {
   readonly newest: readonly LiveEvent[];
   /** Counts by the number of the minute since 1970. */
   readonly minutes: ReadonlyMap<number, Readonly<Partial<Record<Series, number>>>>;
+  /** Before this time, in milliseconds, some are not counted; undefined if all of the hour are. */
+  readonly missingBefore: number | undefined;
 }
 
 /** How many minutes the plot shows. */
@@ -41,23 +43,30 @@ const flushMs = 120;
 export interface LiveLog {
   readonly state: Pick<Store<LiveState>, 'get' | 'subscribe'>;
   add(events: readonly LiveEvent[]): void;
+  /** Notes that some of those before this time, in milliseconds, were not added. */
+  missedBefore(ms: number): void;
 }
 
 /** Begins with nothing. */
 export function createLiveLog(now: () => number = Date.now): LiveLog {
-  const state = createStore<LiveState>({ newest: [], minutes: new Map() });
+  const state = createStore<LiveState>({
+    newest: [],
+    minutes: new Map(),
+    missingBefore: undefined,
+  });
   let known = new Set<string>();
   let waiting: LiveEvent[] = [];
   let timer: ReturnType<typeof setTimeout> | undefined;
 
   function flush(): void {
     timer = undefined;
-    const { newest, minutes } = state.get();
+    const { newest, minutes, missingBefore } = state.get();
     const added = waiting;
     waiting = [];
     state.set({
       newest: [...added, ...newest].toSorted(byReceipt).slice(0, maxNewest),
       minutes: counted(minutes, added, minuteOf(now())),
+      missingBefore,
     });
   }
 
@@ -70,6 +79,10 @@ export function createLiveLog(now: () => number = Date.now): LiveLog {
       for (const { key } of fresh) known.add(key);
       waiting.push(...fresh);
       timer ??= setTimeout(flush, flushMs);
+    },
+    missedBefore(ms) {
+      const { missingBefore = -Infinity } = state.get();
+      state.set({ ...state.get(), missingBefore: Math.max(ms, missingBefore) });
     },
   };
 }

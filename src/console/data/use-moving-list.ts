@@ -10,6 +10,7 @@ export interface MovingList<Row> {
   readonly showHeld: () => void;
   /** To be told whether the top of the list is in sight. */
   readonly setAtTop: (isAtTop: boolean) => void;
+  readonly isAtTop: () => boolean;
   /** Whether a row has just changed. */
   readonly isFresh: (id: string) => boolean;
 }
@@ -61,7 +62,7 @@ export function useMovingList<Row extends Revised>(
     [showHeld],
   );
   const isFresh = (id: string): boolean => Date.now() - (changedAt.current.get(id) ?? 0) < freshMs;
-  return { update, held, showHeld, setAtTop, isFresh };
+  return { update, held, showHeld, setAtTop, isAtTop: () => isAtTop.current, isFresh };
 }
 
 /** The row, or the same one among `rows` if that is later. */

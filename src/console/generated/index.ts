@@ -293,15 +293,19 @@ export type PaymentUpdatesSubscriptionVariables = Exact<{
 
 export type PaymentUpdatesSubscription = { readonly paymentUpdates: { readonly cursor: string, readonly replayed: boolean, readonly event: { readonly id: string, readonly eventId: string, readonly type: string, readonly apiVersion: string | null, readonly created: number, readonly livemode: boolean, readonly receivedAt: string, readonly paymentId: string, readonly amount: number | null, readonly currency: string | null, readonly status: string | null }, readonly payment: { readonly id: string, readonly paymentId: string, readonly amount: number | null, readonly currency: string | null, readonly status: string | null, readonly livemode: boolean, readonly updatedAt: string, readonly revision: number } } };
 
-export type RecentShipmentEventsQueryVariables = Exact<{ [key: string]: never; }>;
+export type RecentShipmentEventsQueryVariables = Exact<{
+  after?: string | null | undefined;
+}>;
 
 
-export type RecentShipmentEventsQuery = { readonly shipments: { readonly nodes: ReadonlyArray<{ readonly events: { readonly nodes: ReadonlyArray<{ readonly id: string, readonly eventId: string, readonly type: string, readonly stage: ShipmentStage, readonly occurredAt: string, readonly receivedAt: string, readonly shipmentId: string, readonly status: string | null, readonly carrier: string | null, readonly trackingNumber: string | null }> } }> } };
+export type RecentShipmentEventsQuery = { readonly shipments: { readonly nodes: ReadonlyArray<{ readonly events: { readonly nodes: ReadonlyArray<{ readonly id: string, readonly eventId: string, readonly type: string, readonly stage: ShipmentStage, readonly occurredAt: string, readonly receivedAt: string, readonly shipmentId: string, readonly status: string | null, readonly carrier: string | null, readonly trackingNumber: string | null }>, readonly pageInfo: { readonly hasNextPage: boolean } } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
 
-export type RecentPaymentEventsQueryVariables = Exact<{ [key: string]: never; }>;
+export type RecentPaymentEventsQueryVariables = Exact<{
+  after?: string | null | undefined;
+}>;
 
 
-export type RecentPaymentEventsQuery = { readonly payments: { readonly nodes: ReadonlyArray<{ readonly events: { readonly nodes: ReadonlyArray<{ readonly id: string, readonly eventId: string, readonly type: string, readonly apiVersion: string | null, readonly created: number, readonly livemode: boolean, readonly receivedAt: string, readonly paymentId: string, readonly amount: number | null, readonly currency: string | null, readonly status: string | null }> } }> } };
+export type RecentPaymentEventsQuery = { readonly payments: { readonly nodes: ReadonlyArray<{ readonly events: { readonly nodes: ReadonlyArray<{ readonly id: string, readonly eventId: string, readonly type: string, readonly apiVersion: string | null, readonly created: number, readonly livemode: boolean, readonly receivedAt: string, readonly paymentId: string, readonly amount: number | null, readonly currency: string | null, readonly status: string | null }>, readonly pageInfo: { readonly hasNextPage: boolean } } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
 
 export type ErrorPartsFragment = { readonly code: UserErrorCode, readonly message: string, readonly path: ReadonlyArray<string> };
 
@@ -382,7 +386,16 @@ export type WebhookEndpointsQueryVariables = Exact<{ [key: string]: never; }>;
 
 export type WebhookEndpointsQuery = { readonly webhookEndpoints: ReadonlyArray<{ readonly id: string, readonly endpointId: string, readonly family: WebhookFamily, readonly url: string, readonly secretSince: string, readonly previousSecretValidUntil: string | null, readonly lastDeliveryAt: string | null }> };
 
-export type DeliveryPartsFragment = { readonly family: WebhookFamily, readonly eventId: string | null, readonly type: string | null, readonly entityId: string | null, readonly receivedAt: string, readonly outcome: WebhookOutcome, readonly reason: string | null, readonly message: string | null, readonly signedAt: string | null, readonly body: string | null, readonly truncated: boolean, readonly endpoint: { readonly id: string, readonly endpointId: string } | null };
+export type DeliverySummaryFragment = { readonly family: WebhookFamily, readonly eventId: string | null, readonly type: string | null, readonly receivedAt: string, readonly outcome: WebhookOutcome, readonly reason: string | null, readonly message: string | null, readonly endpoint: { readonly id: string, readonly endpointId: string } | null };
+
+export type DeliveryPartsFragment = { readonly entityId: string | null, readonly signedAt: string | null, readonly body: string | null, readonly truncated: boolean, readonly family: WebhookFamily, readonly eventId: string | null, readonly type: string | null, readonly receivedAt: string, readonly outcome: WebhookOutcome, readonly reason: string | null, readonly message: string | null, readonly endpoint: { readonly id: string, readonly endpointId: string } | null };
+
+export type RecentDeliveriesQueryVariables = Exact<{
+  after?: string | null | undefined;
+}>;
+
+
+export type RecentDeliveriesQuery = { readonly webhookDeliveries: { readonly nodes: ReadonlyArray<{ readonly family: WebhookFamily, readonly eventId: string | null, readonly type: string | null, readonly receivedAt: string, readonly outcome: WebhookOutcome, readonly reason: string | null, readonly message: string | null, readonly endpoint: { readonly id: string, readonly endpointId: string } | null }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
 
 export type WebhookDeliveriesQueryVariables = Exact<{
   first?: number | null | undefined;
@@ -391,12 +404,12 @@ export type WebhookDeliveriesQueryVariables = Exact<{
 }>;
 
 
-export type WebhookDeliveriesQuery = { readonly webhookDeliveries: { readonly nodes: ReadonlyArray<{ readonly family: WebhookFamily, readonly eventId: string | null, readonly type: string | null, readonly entityId: string | null, readonly receivedAt: string, readonly outcome: WebhookOutcome, readonly reason: string | null, readonly message: string | null, readonly signedAt: string | null, readonly body: string | null, readonly truncated: boolean, readonly endpoint: { readonly id: string, readonly endpointId: string } | null }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
+export type WebhookDeliveriesQuery = { readonly webhookDeliveries: { readonly nodes: ReadonlyArray<{ readonly entityId: string | null, readonly signedAt: string | null, readonly body: string | null, readonly truncated: boolean, readonly family: WebhookFamily, readonly eventId: string | null, readonly type: string | null, readonly receivedAt: string, readonly outcome: WebhookOutcome, readonly reason: string | null, readonly message: string | null, readonly endpoint: { readonly id: string, readonly endpointId: string } | null }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
 
 export type WebhookDeliveryUpdatesSubscriptionVariables = Exact<{ [key: string]: never; }>;
 
 
-export type WebhookDeliveryUpdatesSubscription = { readonly webhookDeliveryUpdates: { readonly delivery: { readonly family: WebhookFamily, readonly eventId: string | null, readonly type: string | null, readonly entityId: string | null, readonly receivedAt: string, readonly outcome: WebhookOutcome, readonly reason: string | null, readonly message: string | null, readonly signedAt: string | null, readonly body: string | null, readonly truncated: boolean, readonly endpoint: { readonly id: string, readonly endpointId: string } | null } } };
+export type WebhookDeliveryUpdatesSubscription = { readonly webhookDeliveryUpdates: { readonly delivery: { readonly entityId: string | null, readonly signedAt: string | null, readonly body: string | null, readonly truncated: boolean, readonly family: WebhookFamily, readonly eventId: string | null, readonly type: string | null, readonly receivedAt: string, readonly outcome: WebhookOutcome, readonly reason: string | null, readonly message: string | null, readonly endpoint: { readonly id: string, readonly endpointId: string } | null } } };
 
 export type RotateSecretMutationVariables = Exact<{
   input: RotatePaymentWebhookSecretInput;
@@ -515,8 +528,8 @@ export const AppointmentRowFragmentDoc = new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"AppointmentRow"}) as unknown as TypedDocumentString<AppointmentRowFragment, unknown>;
-export const DeliveryPartsFragmentDoc = new TypedDocumentString(`
-    fragment DeliveryParts on WebhookDelivery {
+export const DeliverySummaryFragmentDoc = new TypedDocumentString(`
+    fragment DeliverySummary on WebhookDelivery {
   endpoint {
     id
     endpointId
@@ -524,16 +537,33 @@ export const DeliveryPartsFragmentDoc = new TypedDocumentString(`
   family
   eventId
   type
-  entityId
   receivedAt
   outcome
   reason
   message
+}
+    `, {"fragmentName":"DeliverySummary"}) as unknown as TypedDocumentString<DeliverySummaryFragment, unknown>;
+export const DeliveryPartsFragmentDoc = new TypedDocumentString(`
+    fragment DeliveryParts on WebhookDelivery {
+  ...DeliverySummary
+  entityId
   signedAt
   body
   truncated
 }
-    `, {"fragmentName":"DeliveryParts"}) as unknown as TypedDocumentString<DeliveryPartsFragment, unknown>;
+    fragment DeliverySummary on WebhookDelivery {
+  endpoint {
+    id
+    endpointId
+  }
+  family
+  eventId
+  type
+  receivedAt
+  outcome
+  reason
+  message
+}`, {"fragmentName":"DeliveryParts"}) as unknown as TypedDocumentString<DeliveryPartsFragment, unknown>;
 export const PlaceDocument = new TypedDocumentString(`
     query Place {
   liveCursor
@@ -731,14 +761,21 @@ fragment PaymentEventParts on PaymentEvent {
   status
 }`) as unknown as TypedDocumentString<PaymentUpdatesSubscription, PaymentUpdatesSubscriptionVariables>;
 export const RecentShipmentEventsDocument = new TypedDocumentString(`
-    query RecentShipmentEvents {
-  shipments(first: 40) {
+    query RecentShipmentEvents($after: String) {
+  shipments(first: 50, after: $after) {
     nodes {
-      events(first: 10) {
+      events(first: 20) {
         nodes {
           ...ShipmentEventParts
         }
+        pageInfo {
+          hasNextPage
+        }
       }
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
     }
   }
 }
@@ -755,14 +792,21 @@ export const RecentShipmentEventsDocument = new TypedDocumentString(`
   trackingNumber
 }`) as unknown as TypedDocumentString<RecentShipmentEventsQuery, RecentShipmentEventsQueryVariables>;
 export const RecentPaymentEventsDocument = new TypedDocumentString(`
-    query RecentPaymentEvents {
-  payments(first: 40) {
+    query RecentPaymentEvents($after: String) {
+  payments(first: 50, after: $after) {
     nodes {
-      events(first: 10) {
+      events(first: 20) {
         nodes {
           ...PaymentEventParts
         }
+        pageInfo {
+          hasNextPage
+        }
       }
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
     }
   }
 }
@@ -991,6 +1035,35 @@ export const WebhookEndpointsDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<WebhookEndpointsQuery, WebhookEndpointsQueryVariables>;
+export const RecentDeliveriesDocument = new TypedDocumentString(`
+    query RecentDeliveries($after: String) {
+  webhookDeliveries(
+    first: 100
+    after: $after
+    filter: {outcomes: [SKIPPED, DUPLICATE, ALTERED, REFUSED]}
+  ) {
+    nodes {
+      ...DeliverySummary
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}
+    fragment DeliverySummary on WebhookDelivery {
+  endpoint {
+    id
+    endpointId
+  }
+  family
+  eventId
+  type
+  receivedAt
+  outcome
+  reason
+  message
+}`) as unknown as TypedDocumentString<RecentDeliveriesQuery, RecentDeliveriesQueryVariables>;
 export const WebhookDeliveriesDocument = new TypedDocumentString(`
     query WebhookDeliveries($first: Int, $after: String, $filter: WebhookDeliveryFilter) {
   webhookDeliveries(first: $first, after: $after, filter: $filter) {
@@ -1003,7 +1076,7 @@ export const WebhookDeliveriesDocument = new TypedDocumentString(`
     }
   }
 }
-    fragment DeliveryParts on WebhookDelivery {
+    fragment DeliverySummary on WebhookDelivery {
   endpoint {
     id
     endpointId
@@ -1011,11 +1084,14 @@ export const WebhookDeliveriesDocument = new TypedDocumentString(`
   family
   eventId
   type
-  entityId
   receivedAt
   outcome
   reason
   message
+}
+fragment DeliveryParts on WebhookDelivery {
+  ...DeliverySummary
+  entityId
   signedAt
   body
   truncated
@@ -1028,7 +1104,7 @@ export const WebhookDeliveryUpdatesDocument = new TypedDocumentString(`
     }
   }
 }
-    fragment DeliveryParts on WebhookDelivery {
+    fragment DeliverySummary on WebhookDelivery {
   endpoint {
     id
     endpointId
@@ -1036,11 +1112,14 @@ export const WebhookDeliveryUpdatesDocument = new TypedDocumentString(`
   family
   eventId
   type
-  entityId
   receivedAt
   outcome
   reason
   message
+}
+fragment DeliveryParts on WebhookDelivery {
+  ...DeliverySummary
+  entityId
   signedAt
   body
   truncated

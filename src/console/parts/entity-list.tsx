@@ -31,7 +31,7 @@ export function EntityList<Row extends { readonly id: string }>(props: EntityLis
     <div className="entity-list" ref={box}>
       {!!moving?.held && (
         <button className="button small held" type="button" onClick={toTop}>
-          {count(moving.held, 'row')} changed ↑
+          {count(moving.held, 'row')} new or changed ↑
         </button>
       )}
       <VirtualList

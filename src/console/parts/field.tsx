@@ -4,8 +4,9 @@ import type { ErrorPartsFragment } from '../generated/index.js';
 /** What the gateway says is wrong with a form, each below the field at its path. */
 export type UserErrors = readonly ErrorPartsFragment[];
 
-/** What a control is given so that its field's fault is read out with it. */
+/** What a control is given so that it is known by its label, and its hint and fault are read out after that. */
 export interface ControlState {
+  readonly id: string;
   readonly 'aria-invalid'?: true;
   readonly 'aria-describedby'?: string;
 }
@@ -22,19 +23,28 @@ interface FieldProps {
 
 /** A control with its label, its hint and what is wrong with its value. */
 export function Field({ label, path, errors, hint, children }: FieldProps): ReactElement {
-  const faultId = useId();
+  const id = useId();
   const fault = errors.find((error) => error.path.join('.') === path);
+  const notes = [fault && `${id}-fault`, hint !== undefined && `${id}-hint`].filter(Boolean);
   return (
-    <label className="field">
-      <span>{label}</span>
-      {children(fault ? { 'aria-invalid': true, 'aria-describedby': faultId } : {})}
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
+      {children({
+        id,
+        ...(fault && { 'aria-invalid': true }),
+        ...(notes.length > 0 && { 'aria-describedby': notes.join(' ') }),
+      })}
       {fault && (
-        <span className="fault" id={faultId} role="alert">
+        <span className="fault" id={`${id}-fault`} role="alert">
           {fault.message}
         </span>
       )}
-      {hint !== undefined && <span className="hint">{hint}</span>}
-    </label>
+      {hint !== undefined && (
+        <span className="hint" id={`${id}-hint`}>
+          {hint}
+        </span>
+      )}
+    </div>
   );
 }
 

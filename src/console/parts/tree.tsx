@@ -1,9 +1,12 @@
-import type { ReactElement } from 'react';
+import { useState, type ReactElement } from 'react';
 import { SafeText } from './safe-text.js';
-import { count } from './words.js';
+import { count, number } from './words.js';
 
 /** Members of one object that are shown: a hostile body may have a million. */
 const maxMembers = 200;
+/** Objects of at most so many members are open from the beginning, down to `openDepth`. */
+const openMembers = 20;
+const openDepth = 3;
 /** How deep a tree is shown. */
 const maxDepth = 40;
 
@@ -15,30 +18,56 @@ interface TreeProps {
 
 /** A JSON value as a tree whose branches open and close. */
 export function Tree({ value, name, depth = 0 }: TreeProps): ReactElement {
-  if (typeof value !== 'object' || value === null)
-    return (
-      <div className="tree-leaf">
-        <Name name={name} />
-        <Leaf value={value} />
-      </div>
-    );
+  if (typeof value === 'object' && value !== null) return <Branch value={value} name={name} depth={depth} />;
+  return (
+    <div className="tree-leaf">
+      <Name name={name} />
+      <Leaf value={value} />
+    </div>
+  );
+}
+
+interface BranchProps {
+  readonly value: object;
+  readonly name: string | undefined;
+  readonly depth: number;
+}
+
+/** What is in a closed branch is not in the page. */
+function Branch({ value, name, depth }: BranchProps): ReactElement {
   const members = Object.entries(value);
+  const [isOpen, setOpen] = useState(depth < openDepth && members.length <= openMembers);
   const kind = Array.isArray(value) ? count(members.length, 'item') : count(members.length, 'member');
   return (
-    <details className="tree" open={depth < 3}>
+    <details
+      className="tree"
+      open={isOpen}
+      onToggle={({ currentTarget, target }) => target === currentTarget && setOpen(currentTarget.open)}
+    >
       <summary>
         <Name name={name} />
         <span className="quiet">{kind}</span>
       </summary>
-      {depth >= maxDepth ? (
-        <p className="quiet">Nested deeper than {maxDepth} levels.</p>
-      ) : (
-        members
-          .slice(0, maxMembers)
-          .map(([key, member]) => <Tree key={key} name={key} value={member} depth={depth + 1} />)
-      )}
-      {members.length > maxMembers && <p className="quiet">And {members.length - maxMembers} more.</p>}
+      {isOpen && <Members members={members} depth={depth} />}
     </details>
+  );
+}
+
+function Members(props: {
+  readonly members: readonly (readonly [string, unknown])[];
+  readonly depth: number;
+}): ReactElement {
+  const { members, depth } = props;
+  if (depth >= maxDepth) return <p className="quiet">Nested deeper than {maxDepth} levels.</p>;
+  return (
+    <>
+      {members.slice(0, maxMembers).map(([key, member]) => (
+        <Tree key={key} name={key} value={member} depth={depth + 1} />
+      ))}
+      {members.length > maxMembers && (
+        <p className="quiet">And {number(members.length - maxMembers)} more.</p>
+      )}
+    </>
   );
 }
 

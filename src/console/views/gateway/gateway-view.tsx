@@ -27,7 +27,10 @@ export default function GatewayView(): ReactElement {
             ['State', <Health key="health" state={health} />],
             ['Live connection', describeConnection(connection)],
             ['Your calls to the notes service', <NotesQuota key="quota" />],
-            ['Your grants', viewer?.grants.join(', ').toLowerCase().replaceAll('_', ' ') || 'None'],
+            [
+              'Your grants',
+              viewer?.grants.map((grant) => grant.toLowerCase().replace('_', ':')).join(', ') || 'None',
+            ],
             ['Services', sandbox ? `The bundled sandbox, at ${sandbox.url}` : 'As configured'],
           ]}
         />

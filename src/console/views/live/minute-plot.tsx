@@ -1,24 +1,27 @@
 import { useEffect, useMemo, useRef, type ReactElement } from 'react';
 import UPlot from 'uplot';
-import { minuteOf, shownMinutes, type LiveState } from '../../data/live-log.js';
+import { minuteOf, shownMinutes, type LiveState, type Series } from '../../data/live-log.js';
 import { useLiveState } from '../../data/use-live.js';
 import { useNow } from '../../parts/clock.js';
+import { Moment } from '../../parts/times.js';
 import { number } from '../../parts/words.js';
-import { plotOptions } from './plot-options.js';
+import { plotOptions, toClock } from './plot-options.js';
 import { allSeries, seriesNames } from './series.js';
 
 const height = 220;
 
 /** Events a minute over the last hour, stacked by what became of them. */
 export function MinutePlot(): ReactElement {
-  const { minutes } = useLiveState();
+  const { minutes, missingBefore } = useLiveState();
   const current = minuteOf(useNow());
-  const columns = useMemo(() => columnsOf(minutes, current), [minutes, current]);
+  const hour = useMemo(() => hourOf(minutes, current), [minutes, current]);
+  const columns = useMemo(() => columnsOf(hour), [hour]);
   const box = usePlot(columns);
-  const totals = allSeries.map((series) => ({ series, total: totalOf(minutes, series) }));
+  const totals = allSeries.map((series) => ({ series, total: sumOf(hour, series) }));
   const shown = totals.filter(
     ({ series, total }) => total > 0 || series === 'shipments' || series === 'payments',
   );
+  const isCut = missingBefore !== undefined && minuteOf(missingBefore) > current - shownMinutes;
   return (
     <figure className="plot" aria-labelledby="plot-title">
       <figcaption id="plot-title">
@@ -32,9 +35,59 @@ export function MinutePlot(): ReactElement {
           ))}
         </ul>
       </figcaption>
-      {/* The totals above say in words what the picture shows. */}
+      {/* The table below says the same in words. */}
       <div className="plot-canvas" ref={box} aria-hidden="true" />
+      {isCut && (
+        <p className="quiet small">
+          There were too many to count all of those before{' '}
+          <Moment at={new Date(missingBefore).toISOString()} form="clock" />.
+        </p>
+      )}
+      <MinuteTable hour={hour} series={shown.map(({ series }) => series)} />
     </figure>
+  );
+}
+
+interface MinuteTableProps {
+  readonly hour: Hour;
+  readonly series: readonly Series[];
+}
+
+/** What the plot shows, for whoever does not see it: the minutes in which something came, the newest first. */
+function MinuteTable({ hour, series }: MinuteTableProps): ReactElement {
+  const busy = hour.filter(({ counts }) => Object.keys(counts).length > 0).toReversed();
+  return (
+    <details className="data plot-table">
+      <summary>As a table</summary>
+      {busy.length === 0 ? (
+        <p className="quiet">Nothing came in the last hour.</p>
+      ) : (
+        <table className="table">
+          <thead>
+            <tr>
+              <th scope="col">Minute</th>
+              {series.map((one) => (
+                <th scope="col" key={one}>
+                  {seriesNames[one]}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {busy.map(({ minute, counts }) => (
+              <tr key={minute}>
+                <th scope="row">{toClock(minute * 60)}</th>
+                {series.map((one) => (
+                  <td className="figure" key={one}>
+                    {number(counts[one] ?? 0)}
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </details>
   );
 }
 
@@ -73,16 +126,26 @@ function usePlot(columns: Columns) {
   return box;
 }
 
-function columnsOf(minutes: LiveState['minutes'], current: number): Columns {
+/** The minutes that are shown, the oldest first. */
+type Hour = readonly {
+  readonly minute: number;
+  readonly counts: Readonly<Partial<Record<Series, number>>>;
+}[];
+
+function hourOf(minutes: LiveState['minutes'], current: number): Hour {
   const shown = Array.from({ length: shownMinutes }, (_, index) => current - shownMinutes + 1 + index);
-  let heights = shown.map(() => 0);
-  const stacked = allSeries.map((series) => {
-    heights = heights.map((base, index) => base + (minutes.get(shown[index]!)?.[series] ?? 0));
-    return heights;
-  });
-  return [shown.map((minute) => minute * 60), ...stacked.toReversed()];
+  return shown.map((minute) => ({ minute, counts: minutes.get(minute) ?? {} }));
 }
 
-function totalOf(minutes: LiveState['minutes'], series: (typeof allSeries)[number]): number {
-  return [...minutes.values()].reduce((sum, counts) => sum + (counts[series] ?? 0), 0);
+function columnsOf(hour: Hour): Columns {
+  let heights = hour.map(() => 0);
+  const stacked = allSeries.map((series) => {
+    heights = heights.map((base, index) => base + (hour[index]?.counts[series] ?? 0));
+    return heights;
+  });
+  return [hour.map(({ minute }) => minute * 60), ...stacked.toReversed()];
+}
+
+function sumOf(hour: Hour, series: Series): number {
+  return hour.reduce((sum, { counts }) => sum + (counts[series] ?? 0), 0);
 }

@@ -43,6 +43,7 @@ export function plotOptions(target: HTMLElement, size: { width: number; height: 
   };
 }
 
-function toClock(seconds: number): string {
+/** A time in seconds as hours and minutes. */
+export function toClock(seconds: number): string {
   return new Date(seconds * 1000).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
 }

@@ -1,4 +1,4 @@
-import { useCallback, useMemo, type ReactElement } from 'react';
+import { useCallback, useEffect, useMemo, useState, type ReactElement } from 'react';
 import { goTo, hrefOf } from '../../app/router.js';
 import type { ViewProps } from '../../app/shell.js';
 import { useGateway } from '../../data/use-gateway.js';
@@ -105,25 +105,32 @@ interface OneNoteProps {
   readonly params: Readonly<Record<string, string>>;
 }
 
+/** Once it is found it stays, whatever becomes of the list: somebody may be writing. */
 function OneNote({ id, rows, changed, params }: OneNoteProps): ReactElement {
   const row = rows.find((known) => known.id === id);
+  const [note, setNote] = useState(row);
+  if (row && row !== note) setNote(row);
   const leave = (next?: string): void => goTo(hrefOf('notes', next, params));
-  if (id === newId) return <NoteDetail note={undefined} changed={changed} leave={leave} />;
-  if (row) return <NoteDetail note={row} changed={changed} leave={leave} />;
-  return <NoteFromAfar id={id} changed={changed} leave={leave} />;
+  if (note || id === newId) return <NoteDetail note={note} changed={changed} leave={leave} />;
+  return <NoteFromAfar id={id} found={setNote} />;
 }
 
 /** A note that the list has not loaded, as when its address was shared: the notes service has to be searched for it. */
 function NoteFromAfar(props: {
   readonly id: string;
-  readonly changed: () => void;
-  readonly leave: (next?: string) => void;
+  readonly found: (note: NoteRowFragment) => void;
 }): ReactElement {
-  const { data, error, loading, reload } = useQuery(NoteByIdDocument, { id: props.id });
-  const note = data?.node as NoteRowFragment | null | undefined; // an object of another type has no title
-  if (note && 'title' in note) return <NoteDetail note={note} changed={props.changed} leave={props.leave} />;
+  const { id, found } = props;
+  const { data, error, loading, reload } = useQuery(NoteByIdDocument, { id });
+  const node = data?.node as NoteRowFragment | null | undefined;
+  const note = node && 'title' in node ? node : undefined; // an object of another type has no title
+  useEffect(() => {
+    if (note) found(note);
+  }, [note, found]);
   if (error) return <Problem error={error} retry={reload} />;
-  return <p className="quiet">{loading ? 'Loading …' : 'There is no such note, or it is not yours.'}</p>;
+  return (
+    <p className="quiet">{loading || note ? 'Loading …' : 'There is no such note, or it is not yours.'}</p>
+  );
 }
 
 function NoteRow({

@@ -1,10 +1,11 @@
 import { useMemo, useState, type ReactElement } from 'react';
 import { createdMs } from '../../data/live-event.js';
-import { usePaymentUpdates, type PaymentUpdate } from '../../data/use-live.js';
+import type { PaymentUpdate } from '../../data/live-feed.js';
+import { usePaymentUpdates } from '../../data/use-live.js';
 import { useQuery } from '../../data/use-query.js';
 import { PaymentDocument, type PaymentEventPartsFragment } from '../../generated/index.js';
 import { Facts } from '../../parts/facts.js';
-import { mergeEvents } from '../../parts/merge-events.js';
+import { latest, mergeEvents } from '../../parts/merge-events.js';
 import { Problem } from '../../parts/problem.js';
 import { SafeText } from '../../parts/safe-text.js';
 import { timeline, type Placed } from '../../parts/timeline.js';
@@ -19,7 +20,7 @@ type PaymentEvent = PaymentEventPartsFragment & { readonly data?: unknown };
 export function PaymentDetail({ paymentId }: { readonly paymentId: string }): ReactElement {
   const { data, error, loading, reload } = useQuery(PaymentDocument, { paymentId });
   const updates = useUpdatesOf(paymentId, reload);
-  const payment = updates[0]?.payment ?? data?.payment;
+  const payment = latest(updates[0]?.payment, data?.payment);
   const events = useMemo<readonly PaymentEvent[]>(
     () =>
       mergeEvents<PaymentEvent, PaymentEvent>(
@@ -118,6 +119,6 @@ function useUpdatesOf(paymentId: string, reload: () => void): readonly PaymentUp
     if (update.payment.paymentId !== paymentId) return;
     setUpdates((now) => [update, ...now]);
     reload();
-  });
+  }, reload);
   return updates;
 }

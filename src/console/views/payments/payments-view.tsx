@@ -39,7 +39,7 @@ function Payments({ place }: ViewProps): ReactElement {
   const pages = usePages<PaymentRowFragment>(load);
   const matches = useCallback((row: PaymentRowFragment) => fits(row, filter), [filter]);
   const moving = useMovingList(pages, matches);
-  usePaymentUpdates(({ payment }) => moving.update(payment));
+  usePaymentUpdates(({ payment }) => moving.update(payment), pages.reload);
   return (
     <Split
       title="Payments"

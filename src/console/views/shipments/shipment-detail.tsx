@@ -1,9 +1,10 @@
 import { useMemo, useState, type ReactElement } from 'react';
-import { useShipmentUpdates, type ShipmentUpdate } from '../../data/use-live.js';
+import type { ShipmentUpdate } from '../../data/live-feed.js';
+import { useShipmentUpdates } from '../../data/use-live.js';
 import { useQuery } from '../../data/use-query.js';
 import { ShipmentDocument, type ShipmentEventPartsFragment } from '../../generated/index.js';
 import { Facts } from '../../parts/facts.js';
-import { mergeEvents } from '../../parts/merge-events.js';
+import { latest, mergeEvents } from '../../parts/merge-events.js';
 import { Problem } from '../../parts/problem.js';
 import { SafeText } from '../../parts/safe-text.js';
 import { Ago, Moment, span } from '../../parts/times.js';
@@ -14,8 +15,8 @@ import { timeline, type Placed } from '../../parts/timeline.js';
 /** One shipment: how far along it is, and each of its events. */
 export function ShipmentDetail({ shipmentId }: { readonly shipmentId: string }): ReactElement {
   const { data, error, loading, reload } = useQuery(ShipmentDocument, { shipmentId });
-  const updates = useUpdatesOf(shipmentId);
-  const shipment = updates[0]?.shipment ?? data?.shipment;
+  const updates = useUpdatesOf(shipmentId, reload);
+  const shipment = latest(updates[0]?.shipment, data?.shipment);
   const events = useMemo(
     () =>
       mergeEvents(
@@ -95,10 +96,10 @@ function Step({ placed }: { readonly placed: Placed<ShipmentEventPartsFragment> 
 }
 
 /** The updates of one shipment since its view opened, newest first. */
-function useUpdatesOf(shipmentId: string): readonly ShipmentUpdate[] {
+function useUpdatesOf(shipmentId: string, missed: () => void): readonly ShipmentUpdate[] {
   const [updates, setUpdates] = useState<readonly ShipmentUpdate[]>([]);
   useShipmentUpdates((update) => {
     if (update.shipment.shipmentId === shipmentId) setUpdates((now) => [update, ...now]);
-  });
+  }, missed);
   return updates;
 }

@@ -34,7 +34,7 @@ function Shipments({ place }: ViewProps): ReactElement {
   const pages = usePages<ShipmentRowFragment>(load);
   const matches = useCallback((row: ShipmentRowFragment) => fits(row, filter), [filter]);
   const moving = useMovingList(pages, matches);
-  useShipmentUpdates(({ shipment }) => moving.update(shipment));
+  useShipmentUpdates(({ shipment }) => moving.update(shipment), pages.reload);
   return (
     <Split
       title="Shipments"

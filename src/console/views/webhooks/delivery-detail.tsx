@@ -63,10 +63,10 @@ function Body(props: { readonly body: string | undefined; readonly truncated: bo
       <details className="data" open={!tree}>
         <summary>{tree ? 'As it came' : 'Body as it came, which is not JSON'}</summary>
         <pre className="raw" tabIndex={0}>
-          <SafeText>{body.slice(0, maxShown)}</SafeText>
+          <SafeText most={maxShown}>{body}</SafeText>
         </pre>
       </details>
-      {(truncated || body.length > maxShown) && <p className="quiet">Only its beginning is shown.</p>}
+      {truncated && <p className="quiet">Only its beginning was kept.</p>}
     </>
   );
 }

@@ -1,8 +1,10 @@
-import { useCallback, useMemo, useRef, type ReactElement } from 'react';
+import { useCallback, useMemo, type ReactElement } from 'react';
 import { hrefOf, type Place } from '../../app/router.js';
 import type { ViewProps } from '../../app/shell.js';
+import { deliveryKey } from '../../data/live-event.js';
 import { useGateway } from '../../data/use-gateway.js';
 import { useDeliveries } from '../../data/use-live.js';
+import { useMovingList } from '../../data/use-moving-list.js';
 import { usePages } from '../../data/use-pages.js';
 import {
   WebhookDeliveriesDocument,
@@ -22,7 +24,7 @@ import { RequestForm } from './request-form.js';
 
 /** Deliveries come with their bodies, of up to a mebibyte each. */
 const pageSize = 20;
-/** What stays of those that come while the view is open. */
+/** When those that came while the view was open are given up, and the list begins anew. */
 const maxRows = 2000;
 
 /** What arrives at the webhooks, and why something was refused. */
@@ -33,11 +35,13 @@ export default function WebhooksView({ place }: ViewProps): ReactElement {
 
 interface Row extends DeliveryPartsFragment {
   readonly id: string;
+  /** A delivery never changes. */
+  readonly revision: 0;
 }
 
 function Deliveries({ place }: ViewProps): ReactElement {
   const filter = useFilter(place.params);
-  const pages = useRows(filter);
+  const { pages, moving } = useRows(filter);
   const { id, params } = place;
   return (
     <Split
@@ -60,6 +64,7 @@ function Deliveries({ place }: ViewProps): ReactElement {
       list={
         <EntityList
           pages={pages}
+          moving={moving}
           label="Deliveries, newest first"
           hrefOf={(row) => hrefOf('webhooks', row.id, params)}
           selected={id}
@@ -123,27 +128,30 @@ function useRows(filter: WebhookDeliveryFilter) {
     [gateway, filter],
   );
   const pages = usePages<Row>(load);
-  const { change } = pages;
-  const waiting = useRef<Row[]>([]);
-  useDeliveries((delivery) => {
-    if (!fits(delivery, filter)) return;
-    waiting.current.push(toRow(delivery));
-    if (waiting.current.length > 1) return;
-    // Many at once are one change.
-    setTimeout(() => {
-      const fresh = waiting.current.toReversed();
-      waiting.current = [];
-      const ids = new Set(fresh.map(({ id }) => id));
-      change((rows) => [...fresh, ...rows.filter(({ id }) => !ids.has(id))].slice(0, maxRows));
-    }, 150);
-  });
-  return pages;
+  const matches = useCallback((row: Row) => fits(row, filter), [filter]);
+  const moving = useMovingList(pages, matches);
+  const take = (row: Row): void => {
+    if (!matches(row)) return;
+    moving.update(row);
+    if (pages.rows.length > maxRows && moving.isAtTop()) pages.reload();
+  };
+  /** The rows that are there stay, unless there are others between them and those that came. */
+  const catchUp = async (): Promise<void> => {
+    const { nodes } = await load(undefined).catch(() => ({ nodes: [] }));
+    const known = new Set(pages.rows.map(({ id }) => id));
+    const fresh = nodes.filter(({ id }) => !known.has(id));
+    if (fresh.length === nodes.length) pages.reload();
+    else fresh.toReversed().forEach(take);
+  };
+  useDeliveries(
+    (delivery) => take(toRow(delivery)),
+    () => void catchUp(),
+  );
+  return { pages, moving };
 }
 
-/** A delivery has no id: two to one endpoint in one millisecond with the same outcome and event are shown as one. */
 function toRow(delivery: DeliveryPartsFragment): Row {
-  const { receivedAt, endpoint, eventId, outcome } = delivery;
-  return { ...delivery, id: [receivedAt, outcome, endpoint?.endpointId, eventId].filter(Boolean).join(' ') };
+  return { ...delivery, id: deliveryKey(delivery), revision: 0 };
 }
 
 function DeliveryRow({ row }: { readonly row: Row }): ReactElement {

@@ -1,0 +1,190 @@
+import {
+  PaymentUpdatesDocument,
+  PlaceDocument,
+  ShipmentUpdatesDocument,
+  WebhookDeliveryUpdatesDocument,
+  type DeliveryPartsFragment,
+  type PaymentUpdatesSubscription,
+  type ShipmentUpdatesSubscription,
+} from '../generated/index.js';
+import { isConnected } from './connection.js';
+import { asGatewayError, isUnauthenticated } from './gateway-error.js';
+import type { Gateway, Sink } from './gateway.js';
+import { deliveryEvents, paymentEvent, shipmentEvent } from './live-event.js';
+import { createLiveLog, type LiveLog } from './live-log.js';
+import { recentDeliveries, recentPaymentEvents, recentShipmentEvents, type Recent } from './recent.js';
+import { retryAfter } from './retry.js';
+
+/** A shipment's event and the shipment just after it. */
+export type ShipmentUpdate = ShipmentUpdatesSubscription['shipmentUpdates'];
+/** A payment's event and the payment just after it. */
+export type PaymentUpdate = PaymentUpdatesSubscription['paymentUpdates'];
+
+/** A view that follows updates. */
+export interface Listener<Update> {
+  heard(update: Update): void;
+  /** There may have been updates that were not heard. */
+  missed(): void;
+}
+
+/** One subscription a family, whatever views are open. */
+export interface Live {
+  readonly log: LiveLog;
+  readonly shipments: Set<Listener<ShipmentUpdate>>;
+  readonly payments: Set<Listener<PaymentUpdate>>;
+  readonly deliveries: Set<Listener<DeliveryPartsFragment>>;
+}
+
+/** With no listeners yet. */
+export function createLive(): Live {
+  return { log: createLiveLog(), shipments: new Set(), payments: new Set(), deliveries: new Set() };
+}
+
+/** What is followed, and for whom. */
+export interface Following {
+  readonly gateway: Gateway;
+  readonly live: Live;
+  readonly grants: string;
+  /** The last cursor, by subscription. */
+  readonly after: Map<string, string>;
+  readonly ended: () => void;
+}
+
+/** Begins the subscriptions that the grants allow; returns a function that ends them. */
+export function followAll(following: Following): () => void {
+  const { grants } = following;
+  const stops: (() => void)[] = [];
+  if (grants.includes('SHIPMENTS_READ')) stops.push(followShipments(following));
+  if (grants.includes('PAYMENTS_READ')) stops.push(followPayments(following));
+  if (grants.includes('WEBHOOKS_READ')) stops.push(followDeliveries(following));
+  return () => stops.forEach((stop) => stop());
+}
+
+function followShipments(following: Following): () => void {
+  const { gateway, live, after } = following;
+  return follow(following, {
+    name: 'shipments',
+    recent: recentShipmentEvents,
+    begin: (from, sink) =>
+      gateway.follow(ShipmentUpdatesDocument, { after: from }, {
+        failed: sink.failed,
+        next({ shipmentUpdates: update }) {
+          sink.next(update.replayed);
+          after.set('shipments', update.cursor);
+          live.log.add([shipmentEvent(update.event, update)]);
+          for (const listener of live.shipments) listener.heard(update);
+        },
+      }),
+  });
+}
+
+function followPayments(following: Following): () => void {
+  const { gateway, live, after } = following;
+  return follow(following, {
+    name: 'payments',
+    recent: recentPaymentEvents,
+    begin: (from, sink) =>
+      gateway.follow(PaymentUpdatesDocument, { after: from }, {
+        failed: sink.failed,
+        next({ paymentUpdates: update }) {
+          sink.next(update.replayed);
+          after.set('payments', update.cursor);
+          live.log.add([paymentEvent(update.event, update)]);
+          for (const listener of live.payments) listener.heard(update);
+        },
+      }),
+  });
+}
+
+/** Their subscription does not resume: what came while it was away is read from the list of deliveries. */
+function followDeliveries({ gateway, live, ended }: Following): () => void {
+  const eventsOf = deliveryEvents();
+  let stop = begin();
+  let connected = false;
+  const look = (): void => {
+    const was = connected;
+    connected = isConnected(gateway.connection.get());
+    if (!connected || was) return;
+    void addRecent(live, recentDeliveries(gateway));
+    for (const listener of live.deliveries) listener.missed();
+  };
+  const leave = gateway.connection.subscribe(look);
+  look();
+
+  function begin(): () => void {
+    return gateway.follow(
+      WebhookDeliveryUpdatesDocument,
+      {},
+      {
+        failed(error) {
+          if (isUnauthenticated(error)) ended();
+          else stop = retryAfter(error, () => void (stop = begin()));
+        },
+        next({ webhookDeliveryUpdates: { delivery } }) {
+          live.log.add(eventsOf(delivery));
+          for (const listener of live.deliveries) listener.heard(delivery);
+        },
+      },
+    );
+  }
+  return () => {
+    leave();
+    stop();
+  };
+}
+
+/** The plot begins with what comes if the past cannot be read. */
+async function addRecent({ log }: Live, recent: Promise<Recent>): Promise<void> {
+  const { events, missingBefore } = await recent.catch(() => nothing);
+  log.add(events);
+  if (missingBefore !== undefined) log.missedBefore(missingBefore);
+}
+
+const nothing: Recent = { events: [], missingBefore: undefined };
+
+interface Followed {
+  readonly name: 'shipments' | 'payments';
+  /** Reads the last hour. */
+  readonly recent: (gateway: Gateway) => Promise<Recent>;
+  readonly begin: (after: string, sink: Sink<boolean>) => () => void;
+}
+
+/**
+ * Begins at the end of the log, or where the subscription of the same person was before; begins anew if it fails. Where
+ * it begins at the end, what the views have asked for may be older than that.
+ */
+function follow({ gateway, live, after, ended }: Following, { name, recent, begin }: Followed): () => void {
+  let stop = (): void => undefined;
+  let stopped = false;
+  const failed: Sink<boolean>['failed'] = (error) => {
+    if (stopped) return;
+    if (isUnauthenticated(error)) return ended();
+    if (error.code === 'CURSOR_EXPIRED') {
+      after.delete(name);
+      return void start();
+    }
+    stop = retryAfter(error, () => void start());
+  };
+  async function beginning(): Promise<string> {
+    const { liveCursor } = await gateway.ask(PlaceDocument, {});
+    if (stopped) return liveCursor;
+    after.set(name, liveCursor);
+    void addRecent(live, recent(gateway));
+    for (const listener of live[name]) listener.missed();
+    return liveCursor;
+  }
+  async function start(): Promise<void> {
+    try {
+      const from = after.get(name) ?? (await beginning());
+      if (stopped) return;
+      stop = begin(from, { failed, next: (isReplayed) => isReplayed && gateway.replayed() });
+    } catch (cause) {
+      failed(asGatewayError(cause));
+    }
+  }
+  void start();
+  return () => {
+    stopped = true;
+    stop();
+  };
+}

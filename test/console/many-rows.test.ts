@@ -1,0 +1,70 @@
+import type { Locator } from 'playwright-core';
+import { describe, expect, test } from 'vitest';
+import { shipmentEvent } from '../domains/shipments/events.js';
+import { skipBrowserTests } from '../support/browser.js';
+import { deliveryOf } from '../support/events.js';
+import { openLogAndFeed } from '../support/live.js';
+import { soon, useConsole } from './console.js';
+
+const many = 10_000;
+const rowHeight = 64;
+
+/** Ten thousand shipments, whose events came within the last 50 minutes. */
+async function fill(databaseUrl: string): Promise<void> {
+  const live = await openLogAndFeed(databaseUrl);
+  const begin = Date.now() - 50 * 60_000;
+  const events = Array.from({ length: many }, (_, at) => {
+    const time = new Date(begin + at * 300).toISOString();
+    const id = `many_${at}`;
+    return shipmentEvent({ eventId: id, shipmentId: id, occurredAt: time, receivedAt: time });
+  });
+  await Promise.all(events.map((event) => live.log.append(deliveryOf(event, event.shipmentId))));
+  await live.stop();
+}
+
+describe.skipIf(skipBrowserTests)('the console with 10,000 shipments (needs Chromium)', () => {
+  const ui = useConsole({}, fill);
+  const list = (): Locator => ui.page.locator('.virtual');
+  const rows = (): Locator => list().getByRole('listitem');
+
+  /** Scrolls to the end again and again, until this many rows are loaded. */
+  async function scrollTo(count: number): Promise<void> {
+    const height = () => list().evaluate((box) => box.scrollHeight);
+    while ((await height()) < count * rowHeight) {
+      const before = await height();
+      await list().evaluate((box) => box.scrollTo({ top: box.scrollHeight }));
+      await expect.poll(height, soon).toBeGreaterThan(before);
+    }
+  }
+
+  test('reads on as its lists are scrolled, keeps few rows in the page, and holds what changes until it is asked for', async () => {
+    for (const [view, event, count] of [
+      ['#/shipments', 'shp_live', 1_000],
+      ['#/webhooks', 'shipment.delivered', 200],
+    ] as const) {
+      await ui.open(view);
+      await rows().first().waitFor();
+      await scrollTo(count);
+      expect(await rows().count()).toBeLessThan(60);
+      await expect.poll(() => rows().last().getAttribute('aria-posinset'), soon).toMatch(/^\d{3,}$/);
+      const seen = await rows().nth(12).innerText();
+      await ui.testbed.sandbox.webhooks.emitShipment({
+        type: 'shipment.delivered',
+        shipment: { id: 'shp_live' },
+      });
+      const held = ui.button('1 row new or changed');
+      await held.waitFor();
+      expect((await rows().nth(12).innerText()).split('\n')[0]).toBe(seen.split('\n')[0]);
+      await held.click();
+      await expect.poll(() => rows().first().innerText(), soon).toContain(event);
+    }
+    expect(ui.faults).toEqual([]);
+  });
+
+  test('says from when on the plot of a busy hour counts all events', async () => {
+    await ui.open('#/live');
+    await ui.page.getByText('There were too many to count all of those before').waitFor();
+    const shipments = ui.page.locator('.legend li').filter({ hasText: 'Shipments' });
+    await expect.poll(() => shipments.innerText(), soon).toMatch(/5\d\d$/);
+  });
+});
