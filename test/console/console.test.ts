@@ -123,6 +123,74 @@ describe.skipIf(skipBrowserTests)('the console (needs Chromium)', () => {
     }
   });
 
+  test('follows updates by server-sent events where a proxy lets no websocket through, and cuts those, too', async () => {
+    await ui.page.addInitScript(() => {
+      // Asks for an upgrade where there is none: it never opens.
+      globalThis.WebSocket = class extends WebSocket {
+        constructor(url: string | URL, protocols?: string | string[]) {
+          super(String(url).replace('/graphql', '/livez'), protocols);
+        }
+      };
+    });
+    const stream = ui.page.waitForRequest((request) => request.url().endsWith('/graphql/stream'));
+    await ui.open('#/live');
+    await stream;
+    const light = () => ui.page.getByRole('status').first().innerText();
+    await expect.poll(light, soon).toMatch(/^Live/);
+    await emit('shp_streamed', 'shipment.created');
+    await ui.page.getByRole('link', { name: 'shp_streamed' }).waitFor();
+    await ui.button('Cut the connection').click();
+    await expect.poll(light, soon).toBe('Cut by you');
+    await emit('shp_streamed_later', 'shipment.created');
+    expect(await ui.page.getByRole('link', { name: 'shp_streamed_later' }).count()).toBe(0);
+    await ui.button('Let it reconnect').click();
+    await ui.page.getByRole('link', { name: 'shp_streamed_later' }).waitFor();
+    await expect.poll(light, soon).toMatch(/^(Live|Resumed)/);
+  });
+
+  test('shows what happens between its first question and the beginning of its subscription', async () => {
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    await ui.page.route('**/graphql', async (route) => {
+      const isPlace = route.request().postData()?.includes('query Place');
+      if (isPlace) await held;
+      await route.continue();
+    });
+    await emit('shp_known', 'shipment.created');
+    await ui.open('#/shipments');
+    await ui.page.getByRole('link', { name: /shp_known/ }).waitFor();
+    await emit('shp_between', 'shipment.created');
+    release();
+    await ui.page.getByRole('link', { name: /shp_between/ }).waitFor();
+    expect(await ui.page.getByRole('link', { name: /shp_between/ }).count()).toBe(1);
+  });
+
+  test('plots all that came in the last hour when it is opened, in the colors of the theme, and says it as a table', async () => {
+    await ui.open('#/live');
+    const total = async (name: string) =>
+      Number((await ui.page.locator('.legend li', { hasText: name }).innerText()).split(/\s+/).at(-1));
+    await ui.page.getByRole('link', { name: /shp_/ }).first().waitFor();
+    await ui.testbed.sandbox.webhooks.emitShipment({ id: 'evt_twice', shipment: { id: 'shp_twice' } });
+    await ui.testbed.sandbox.webhooks.emitShipment({ id: 'evt_twice', shipment: { id: 'shp_twice' } });
+    await ui.testbed.sandbox.webhooks.emitShipment({ shipment: { id: 'shp_no' }, signature: 'wrong' });
+    await ui.page.getByRole('link', { name: 'shp_twice' }).waitFor();
+    await ui.page.locator('.legend li', { hasText: 'Refused' }).waitFor();
+    const before = await Promise.all(['Shipments', 'Duplicates', 'Refused'].map(total));
+    expect(before.slice(1)).toEqual([1, 1]);
+
+    await ui.reopen({ viewport: { width: 1280, height: 900 }, colorScheme: 'dark' });
+    await ui.open('#/live');
+    await ui.page.locator('.legend li', { hasText: 'Refused' }).waitFor();
+    await expect
+      .poll(() => Promise.all(['Shipments', 'Duplicates', 'Refused'].map(total)), soon)
+      .toEqual(before);
+    await ui.page.getByText('As a table').click();
+    const shipments = await ui.page.locator('.plot-table td:nth-of-type(1)').allInnerTexts();
+    expect(shipments.map(Number).reduce((sum, count) => sum + count, 0)).toBe(before[0]);
+    await expect.poll(() => ui.page.evaluate(drawnInTheme), soon).toBe(true);
+    await ui.expectAccessible();
+  });
+
   test('loads at most 250 KB of compressed script for the first view', async () => {
     const page = await (await fetch(ui.testbed.url, { headers: { accept: 'text/html' } })).text();
     const scripts = [...page.matchAll(/\/assets\/([\w-]+\.js)/g)].map(([, name]) => name);
@@ -132,3 +200,13 @@ describe.skipIf(skipBrowserTests)('the console (needs Chromium)', () => {
     expect(bytes.reduce((sum, size) => sum + size, 0)).toBeLessThan(250_000);
   });
 });
+
+/** Whether the plot has pixels of the color that the theme gives to shipments. */
+function drawnInTheme(): boolean {
+  const canvas = document.querySelector('canvas')!;
+  const dot = document.querySelector('.legend [data-series="shipments"]')!;
+  const color = getComputedStyle(dot).backgroundColor.match(/\d+/g)!.slice(0, 3).join();
+  const { data } = canvas.getContext('2d')!.getImageData(0, 0, canvas.width, canvas.height);
+  for (let at = 0; at < data.length; at += 4) if (data.subarray(at, at + 3).join() === color) return true;
+  return false;
+}

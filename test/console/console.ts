@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { AxeBuilder } from '@axe-core/playwright';
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
@@ -41,7 +42,10 @@ export function useConsole(settings: Environment = {}, fill?: Fill): Console {
 
   beforeAll(async () => {
     await buildPages();
-    const filled = fill && { DATABASE_URL: await createTestFile() };
+    const filled = fill && {
+      DATABASE_URL: await createTestFile(),
+      SECRET_KEYS: randomBytes(32).toString('base64'),
+    };
     if (filled) await fill(filled.DATABASE_URL);
     testbed = await startTestbed({ settings: { ...settings, ...filled } });
     testbed.sandbox.notes.addUser(other);
