@@ -68,6 +68,37 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     expect(await ui.page.content()).not.toContain('0'.repeat(64));
   });
 
+  test('a body of a mebibyte, one that is not JSON, and names that cannot be seen or turn around are shown safely', async () => {
+    await ui.open('#/webhooks');
+    const { webhooks } = ui.testbed.sandbox;
+    const deep = Array.from({ length: 60 }, () => Array.from({ length: 60 }, () => Array(60).fill(0)));
+    const carrier = '\u200B'.repeat(100_000);
+    await webhooks.emitShipment({ shipment: { id: 'shp_\u202Egib', carrier, deep } });
+    await ui.page.locator('.row').filter({ hasText: 'sub_demo' }).first().click();
+    const detail = ui.page.locator('.split-detail');
+    await detail.getByRole('link', { name: 'shp_U+202Egib' }).waitFor();
+    await detail.getByText('and 98,000 more characters').waitFor();
+    expect(await detail.locator('*').count()).toBeLessThan(5_000);
+    await detail.getByText('60 items').click();
+    await expect.poll(() => detail.getByText('60 items').count(), soon).toBe(61);
+    await detail.getByText('As it came').click();
+    await detail
+      .locator('pre')
+      .getByText(/and [\d,]+ more characters/)
+      .waitFor();
+    await ui.open('#/shipments');
+    await ui.page.locator('.row', { hasText: 'shp_U+202Egib' }).getByText('and 99,500 more').waitFor();
+
+    await ui.open('#/webhooks?outcome=REFUSED');
+    const body = 'not <b>JSON</b> \u202Egnp.exe';
+    await fetch(`${ui.testbed.url}/webhooks/payments/pe_demo`, { method: 'POST', body });
+    await ui.page.locator('.row').filter({ hasText: 'Refused' }).first().click();
+    await detail.getByText('which is not JSON').waitFor();
+    expect(await detail.locator('pre').innerText()).toBe('not <b>JSON</b> U+202Egnp.exe');
+    await ui.expectAccessible();
+    expect(ui.faults).toEqual([]);
+  });
+
   test('an endpoint shows its address, and its secret is rotated without being shown', async () => {
     await ui.open('#/webhooks/endpoints');
     await expect
@@ -159,6 +190,9 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
       await ui.page.getByRole('heading', { level: 1 }).waitFor();
       await ui.expectAccessible();
       expect(await ui.page.evaluate(() => document.documentElement.scrollWidth)).toBe(360);
+      const link = await ui.page.locator('nav [aria-current]').boundingBox();
+      expect(link!.x).toBeGreaterThanOrEqual(0);
+      expect(link!.x + link!.width).toBeLessThanOrEqual(360);
     }
   });
 });

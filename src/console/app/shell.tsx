@@ -78,8 +78,14 @@ export function Shell({ viewer }: { readonly viewer: Viewer }): ReactElement {
 }
 
 function Navigation({ current }: { readonly current: View }): ReactElement {
+  const nav = useRef<HTMLElement>(null);
+  // On a phone there is room for a few only.
+  useEffect(() => {
+    const link = nav.current?.querySelector('[aria-current]');
+    link?.scrollIntoView({ block: 'nearest', inline: 'center' });
+  }, [current]);
   return (
-    <nav aria-label="Views">
+    <nav aria-label="Views" ref={nav}>
       <ul>
         {shown.map((view) => (
           <li key={view}>

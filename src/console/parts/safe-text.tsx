@@ -9,7 +9,7 @@ const unseen =
   /(?!(?<=\p{Extended_Pictographic}\uFE0F?)\u200D)(?![\t\n\r])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}](?<!\p{Extended_Pictographic}\uFE0F)/gu;
 
 /** A mebibyte in one name, perhaps of nothing that can be seen, would hold up the page. */
-const usualMost = 2_000;
+const usualMost = 500;
 
 interface SafeTextProps {
   readonly children: string;

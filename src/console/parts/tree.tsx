@@ -1,4 +1,5 @@
-import { useState, type ReactElement } from 'react';
+import type { ReactElement } from 'react';
+import { Disclosure } from './disclosure.js';
 import { SafeText } from './safe-text.js';
 import { count, number } from './words.js';
 
@@ -7,6 +8,8 @@ const maxMembers = 200;
 /** Objects of at most so many members are open from the beginning, down to `openDepth`. */
 const openMembers = 20;
 const openDepth = 3;
+/** Characters of one text that are shown. */
+const maxText = 2_000;
 /** How deep a tree is shown. */
 const maxDepth = 40;
 
@@ -33,23 +36,23 @@ interface BranchProps {
   readonly depth: number;
 }
 
-/** What is in a closed branch is not in the page. */
 function Branch({ value, name, depth }: BranchProps): ReactElement {
   const members = Object.entries(value);
-  const [isOpen, setOpen] = useState(depth < openDepth && members.length <= openMembers);
   const kind = Array.isArray(value) ? count(members.length, 'item') : count(members.length, 'member');
+  const summary = (
+    <>
+      <Name name={name} />
+      <span className="quiet">{kind}</span>
+    </>
+  );
   return (
-    <details
+    <Disclosure
       className="tree"
-      open={isOpen}
-      onToggle={({ currentTarget, target }) => target === currentTarget && setOpen(currentTarget.open)}
+      summary={summary}
+      beginsOpen={depth < openDepth && members.length <= openMembers}
     >
-      <summary>
-        <Name name={name} />
-        <span className="quiet">{kind}</span>
-      </summary>
-      {isOpen && <Members members={members} depth={depth} />}
-    </details>
+      {() => <Members members={members} depth={depth} />}
+    </Disclosure>
   );
 }
 
@@ -84,7 +87,7 @@ function Leaf({ value }: { readonly value: unknown }): ReactElement {
   if (typeof value !== 'string') return <span className="tree-value">{String(value)}</span>;
   return (
     <span className="tree-text">
-      “<SafeText>{value}</SafeText>”
+      “<SafeText most={maxText}>{value}</SafeText>”
     </span>
   );
 }

@@ -3,6 +3,7 @@ import UPlot from 'uplot';
 import { minuteOf, shownMinutes, type LiveState, type Series } from '../../data/live-log.js';
 import { useLiveState } from '../../data/use-live.js';
 import { useNow } from '../../parts/clock.js';
+import { Disclosure } from '../../parts/disclosure.js';
 import { Moment } from '../../parts/times.js';
 import { number } from '../../parts/words.js';
 import { plotOptions, toClock } from './plot-options.js';
@@ -57,37 +58,38 @@ interface MinuteTableProps {
 function MinuteTable({ hour, series }: MinuteTableProps): ReactElement {
   const busy = hour.filter(({ counts }) => Object.keys(counts).length > 0).toReversed();
   return (
-    <details className="data plot-table">
-      <summary>As a table</summary>
-      {busy.length === 0 ? (
-        <p className="quiet">Nothing came in the last hour.</p>
-      ) : (
-        <table className="table">
-          <thead>
-            <tr>
-              <th scope="col">Minute</th>
-              {series.map((one) => (
-                <th scope="col" key={one}>
-                  {seriesNames[one]}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {busy.map(({ minute, counts }) => (
-              <tr key={minute}>
-                <th scope="row">{toClock(minute * 60)}</th>
+    <Disclosure className="data plot-table" summary="As a table" beginsOpen={false}>
+      {() =>
+        busy.length === 0 ? (
+          <p className="quiet">Nothing came in the last hour.</p>
+        ) : (
+          <table className="table">
+            <thead>
+              <tr>
+                <th scope="col">Minute</th>
                 {series.map((one) => (
-                  <td className="figure" key={one}>
-                    {number(counts[one] ?? 0)}
-                  </td>
+                  <th scope="col" key={one}>
+                    {seriesNames[one]}
+                  </th>
                 ))}
               </tr>
-            ))}
-          </tbody>
-        </table>
-      )}
-    </details>
+            </thead>
+            <tbody>
+              {busy.map(({ minute, counts }) => (
+                <tr key={minute}>
+                  <th scope="row">{toClock(minute * 60)}</th>
+                  {series.map((one) => (
+                    <td className="figure" key={one}>
+                      {number(counts[one] ?? 0)}
+                    </td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )
+      }
+    </Disclosure>
   );
 }
 

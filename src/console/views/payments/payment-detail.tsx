@@ -4,6 +4,7 @@ import type { PaymentUpdate } from '../../data/live-feed.js';
 import { usePaymentUpdates } from '../../data/use-live.js';
 import { useQuery } from '../../data/use-query.js';
 import { PaymentDocument, type PaymentEventPartsFragment } from '../../generated/index.js';
+import { Disclosure } from '../../parts/disclosure.js';
 import { Facts } from '../../parts/facts.js';
 import { latest, mergeEvents } from '../../parts/merge-events.js';
 import { Problem } from '../../parts/problem.js';
@@ -103,10 +104,9 @@ function Step({ placed }: { readonly placed: Placed<PaymentEvent> }): ReactEleme
         <SafeText>{event.eventId}</SafeText>
       </p>
       {event.data != null && (
-        <details className="data">
-          <summary>Data</summary>
-          <Tree value={event.data} />
-        </details>
+        <Disclosure className="data" summary="Data" beginsOpen={false}>
+          {() => <Tree value={event.data} />}
+        </Disclosure>
       )}
     </li>
   );

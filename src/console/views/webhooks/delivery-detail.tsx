@@ -1,6 +1,7 @@
 import { useMemo, type ReactElement } from 'react';
 import { hrefOf } from '../../app/router.js';
 import type { DeliveryPartsFragment } from '../../generated/index.js';
+import { Disclosure } from '../../parts/disclosure.js';
 import { Facts } from '../../parts/facts.js';
 import { SafeText } from '../../parts/safe-text.js';
 import { Moment } from '../../parts/times.js';
@@ -43,7 +44,7 @@ export function DeliveryDetail({ delivery }: { readonly delivery: DeliveryPartsF
           ],
         ]}
       />
-      <Body body={delivery.body ?? undefined} truncated={delivery.truncated} />
+      <Body key={receivedAt} body={delivery.body ?? undefined} truncated={delivery.truncated} />
     </>
   );
 }
@@ -60,12 +61,17 @@ function Body(props: { readonly body: string | undefined; readonly truncated: bo
           <Tree value={tree.value} />
         </section>
       )}
-      <details className="data" open={!tree}>
-        <summary>{tree ? 'As it came' : 'Body as it came, which is not JSON'}</summary>
-        <pre className="raw" tabIndex={0}>
-          <SafeText most={maxShown}>{body}</SafeText>
-        </pre>
-      </details>
+      <Disclosure
+        className="data"
+        summary={tree ? 'As it came' : 'Body as it came, which is not JSON'}
+        beginsOpen={!tree}
+      >
+        {() => (
+          <pre className="raw" tabIndex={0}>
+            <SafeText most={maxShown}>{body}</SafeText>
+          </pre>
+        )}
+      </Disclosure>
       {truncated && <p className="quiet">Only its beginning was kept.</p>}
     </>
   );
