@@ -78,7 +78,10 @@ function watchedSocket(links: Links): typeof WebSocket {
   };
 }
 
-const isStream = (address: RequestInfo | URL): boolean => String(address).endsWith('/graphql/stream');
+function isStream(address: RequestInfo | URL): boolean {
+  const url = address instanceof Request ? address.url : address.toString();
+  return url.endsWith('/graphql/stream');
+}
 
 async function fetchStream(links: Links, [address, init]: Parameters<typeof fetch>): Promise<Response> {
   const cutting = new AbortController();
