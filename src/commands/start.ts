@@ -4,6 +4,7 @@ import { readConfig, type Config, type GatewayConfig } from '../config/config.js
 import { ConfigError, type Environment } from '../config/environment.js';
 import { warningsOf } from '../config/warnings.js';
 import { startGateway, type Gateway } from '../gateway.js';
+import { withTimeout } from '../lib/async/timeout.js';
 import { createTelemetry, type Telemetry } from '../lib/telemetry/telemetry.js';
 import { say, warn, type Program, type RunningSandbox } from './program.js';
 import { demoGrants, startBeside } from './sandbox.js';
@@ -22,7 +23,7 @@ export async function runGateway(program: Program, fail: (error: unknown) => voi
   for (const warning of [...warningsOf(program.environment), ...warningsOfDatabase(config)])
     telemetry.log.warn(warning);
 
-  const stopTracing = await traceIfSet(program);
+  const stopTracing = await traceIfSet(program, telemetry);
   const sandbox = hasUpstreams(config) ? undefined : await startBeside(program);
   const complete = withUpstreams(config, program.environment, sandbox);
   const gateway = await startGateway(complete, { telemetry, ...(sandbox && { sandbox }) }).catch(nameSetting);
@@ -41,18 +42,31 @@ export async function runGateway(program: Program, fail: (error: unknown) => voi
   say(welcome(gateway.url, config, sandbox));
 }
 
-/** Tracing begins where OpenTelemetry's own settings name somewhere to send to; its SDK is loaded only then. */
-async function traceIfSet({ environment, version }: Program): Promise<() => Promise<void>> {
+/** How long a stop waits for the collector to take the last spans. */
+const lastSpansMs = 2_000;
+
+/**
+ * Tracing begins where OpenTelemetry's own settings name somewhere to send to; its SDK is loaded only then. Resolves with
+ * a function that ends it, which never rejects.
+ */
+async function traceIfSet(
+  { environment, version }: Program,
+  { log }: Telemetry,
+): Promise<() => Promise<void>> {
   const names = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'];
   const name = names.find((each) => environment[each]?.trim());
   if (name === undefined || environment['OTEL_SDK_DISABLED'] === 'true') return async () => undefined;
   const { startTracing } = await import('../lib/telemetry/tracing-sdk.js');
-  return startTracing(version).catch((error: unknown) => {
+  const stop = await startTracing(version).catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
     throw new ConfigError([
-      `${name}: traces need packages that are not installed: npm install @opentelemetry/sdk-trace-node@2 @opentelemetry/exporter-trace-otlp-http`,
+      `${name}: traces need packages that are not installed: npm install @opentelemetry/sdk-trace-node@2 @opentelemetry/resources@2 @opentelemetry/exporter-trace-otlp-http`,
     ]);
   });
+  return () =>
+    withTimeout(lastSpansMs, stop(), 'The collector did not answer').catch((err: unknown) =>
+      log.warn({ err }, 'the last traces could not be sent'),
+    );
 }
 
 /** The settings, read; throws a `ConfigError` that also has the warnings, since a misspelled name is often the reason. */

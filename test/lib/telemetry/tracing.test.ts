@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { startSandbox, type Sandbox } from '../../../src/sandbox/sandbox.js';
 import { createSender, settingsFor } from '../../bad-store/sending.js';
 import { createTestFile } from '../../support/engines.js';
@@ -110,4 +110,21 @@ test('no span has a secret, a body, an address or an id of the services', async 
   const text = JSON.stringify(collector.spans);
   for (const word of [demo.email, demo.password, 'pay_1', 'Bearer', '/notes/'])
     expect(text).not.toContain(word);
+});
+
+test.each([
+  ['is away', () => undefined],
+  ['does not answer', () => createServer(() => undefined)],
+])('a collector that %s keeps no gateway from stopping', async (_, create) => {
+  const server = create()?.listen(0, '127.0.0.1');
+  if (server) await once(server, 'listening');
+  onTestFinished(() => void server?.close().closeAllConnections());
+  const port = server ? (server.address() as AddressInfo).port : 1;
+  const traced = await startGatewayProcess({
+    ...settingsFor(sandbox, await createTestFile()),
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
+  });
+  expect((await createSender(traced).send()).status).toBe(200);
+  expect(await traced.end()).toBe(0);
+  expect(traced.output()).toContain('the last traces could not be sent');
 });
