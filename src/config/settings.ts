@@ -182,7 +182,11 @@ export const settings = z.object({
   SECRET_KEYS: described(
     secretKeys.optional(),
     'Keys of 32 bytes in base64, comma-separated. The first encrypts, all decrypt. `trivium keys` prints one.',
-    { otherwise: 'made at the first start, next to the embedded database', required: true },
+    {
+      otherwise: 'made at the first start, next to the embedded database',
+      example: 'replace-me',
+      required: true,
+    },
   ),
   GRANTS: described(
     grants.optional(),
@@ -237,7 +241,7 @@ export const settings = z.object({
   SANDBOX: described(
     z.enum(['on']).optional(),
     '`on` lets the sandbox start when `HOST` is not a loopback address. Anybody who reaches it can then sign in.',
-    { otherwise: 'none' },
+    { otherwise: 'none', example: 'on' },
   ),
   OTEL_EXPORTER_OTLP_ENDPOINT: described(
     httpUrl.optional(),

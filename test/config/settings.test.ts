@@ -7,7 +7,7 @@ function line({ name, about, usual, example, otherwise, required }: DescribedSet
     usual === undefined && otherwise !== undefined && `Default: ${otherwise}.`,
     required && 'Required in production.',
   ].filter(Boolean);
-  return `# ${[about, ...notes].join(' ')}\n#${name}=${quoted(usual ?? example ?? 'on')}\n`;
+  return `# ${[about, ...notes].join(' ')}\n#${name}=${quoted(usual ?? example ?? '')}\n`;
 }
 
 /** Quoted, where a reader of the file would take it otherwise. */
@@ -25,7 +25,8 @@ ${describeSettings().map(line).join('\n')}`;
 
 test('every setting is described, and shows a value', () => {
   const poor = describeSettings().filter(
-    ({ about, usual, otherwise }) => !/\S.*\.$/s.test(about) || (usual ?? otherwise) === undefined,
+    ({ about, usual, otherwise, example }) =>
+      !/\S.*\.$/s.test(about) || (usual ?? otherwise) === undefined || (usual ?? example) === undefined,
   );
   expect(poor).toEqual([]);
 });
