@@ -84,9 +84,11 @@ describe.skipIf(cannotCurl)('the commands with curl', () => {
   });
 });
 
-test('every other command is one of npm, or a test run', () => {
+test('every other command is one of npm or the package, or a test run', () => {
   const others = examplesIn('sh').filter(({ text }) => !text.includes('curl'));
   const lines = others.flatMap(({ text }) => text.trim().split('\n'));
   for (const line of lines)
-    expect(line).toMatch(/^([A-Z_]+=\S+ )*(npm (ci|start|test|run)|npx vitest run)\b/);
+    expect(line).toMatch(
+      /^([A-Z_]+=\S+ )*(npm (ci|pack|install|start|test|run)|npx (vitest run|trivium \w+))\b/,
+    );
 });
