@@ -36,6 +36,8 @@ export type Context = SessionsContext &
     readonly began: number;
     /** The id under which the operation is logged. */
     readonly requestId: string;
+    /** Whether its client went away before it was answered: what then fails is nobody's error. */
+    readonly hasLeft: boolean;
     /** Its span; undefined while tracing is off. */
     readonly trace: TracedWork | undefined;
     readonly tally: Tally;
@@ -62,6 +64,8 @@ export interface OperationRequest {
    * run one after the other, then share one deadline.
    */
   readonly signal: () => LightAbortController;
+  /** Whether the client has gone, asked before it is answered. */
+  readonly hasLeft: () => boolean;
   /** The client's address, as trusted proxies report it; absent where nobody can sign in. */
   readonly ip?: string;
   readonly requestId: string;
@@ -134,6 +138,10 @@ export function createContexts(shared: Shared, perOperation: PerOperation): Make
 
     get ip() {
       return this.request.ip;
+    }
+
+    get hasLeft() {
+      return this.request.hasLeft();
     }
 
     get resumeAfter() {

@@ -170,6 +170,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
               session,
               began,
               signal: () => operationSignal(response, work.work?.memory),
+              hasLeft: () => response.closed,
               requestId: requestId(request.headers['x-request-id']),
               headers: request.headers,
             });

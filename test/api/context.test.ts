@@ -5,7 +5,12 @@ import { createSchema } from '../support/schema.js';
 import { LightAbortController } from '../../src/lib/async/abort.js';
 
 const feed = { place: () => ({ seq: 0, witness: '' }) };
-const incoming = { session: undefined, signal: () => new LightAbortController(), requestId: 'request' };
+const incoming = {
+  session: undefined,
+  signal: () => new LightAbortController(),
+  hasLeft: () => false,
+  requestId: 'request',
+};
 
 test('a detached context ends neither with its operation nor with another one', () => {
   const make = createContexts({ feed } as unknown as Shared, {} as PerOperation);

@@ -114,6 +114,30 @@ describe.each([true, false])('operations over HTTP, with compiled queries: %s', 
     });
   });
 
+  test('do not count as errors when their client leaves before they are answered', async () => {
+    const own = await start(compiled);
+    const session = await own.signIn();
+    const query = '{ notes { nodes { title } } }';
+    for (let time = 0; time < 3; time += 1) await own.ask(query, {}, session);
+    const before = await operationsOf(own);
+    const called = own.sandbox.calls.length;
+    own.sandbox.faults.add({ service: 'notes', times: 1, act: { kind: 'hang' } });
+    const leaving = new AbortController();
+    const left = fetch(`${own.url}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${session}` },
+      body: JSON.stringify({ query, variables: {} }),
+      signal: leaving.signal,
+    }).catch((error: Error) => error.name);
+    await expect.poll(() => own.sandbox.calls.length).toBeGreaterThan(called);
+    leaving.abort();
+    expect(await left).toBe('AbortError');
+    // It ends some turns later, and an operation after it would show what it counted.
+    await own.ask(query, {}, session);
+    const counted = Object.keys(await operationsOf(own)).filter((name) => name.startsWith('errors'));
+    expect(counted).toEqual(Object.keys(before).filter((name) => name.startsWith('errors')));
+  });
+
   test('take as long as the calls that they wait for, also if those fail', async () => {
     const own = await start(compiled);
     const session = await own.signIn();

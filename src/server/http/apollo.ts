@@ -118,6 +118,7 @@ export async function createGraphqlHttp(options: GraphqlHttpOptions): Promise<Gr
       session: await findSession(request),
       began,
       signal: () => operationSignal(reply.raw, taken.work?.memory),
+      hasLeft: () => reply.raw.closed,
       ip: addressOf(request),
       requestId: request.id,
       headers: request.headers,

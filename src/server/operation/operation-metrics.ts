@@ -8,14 +8,14 @@ import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 export interface Meter {
   /**
    * An operation has had this result since `ended`, by `performance.now()`. `data` is what it came to, even if that is
-   * withheld; without any, it counts only by its errors.
+   * withheld; without any, it counts only by its errors. What fails since its client has left counts as no error.
    */
   answered(how: Measured, context: Measurable, result: Result, ended?: number): void;
   /** An answer, or the end of a stream, has these errors. */
   refused(transport: Transport, errors: Errors): void;
 }
 
-type Measurable = Pick<Context, 'began' | 'caller' | 'cost' | 'requestId' | 'trace'>;
+type Measurable = Pick<Context, 'began' | 'caller' | 'cost' | 'hasLeft' | 'requestId' | 'trace'>;
 
 /** How an operation came, and of which type it is; undefined if none was found. */
 interface Measured {
@@ -92,7 +92,7 @@ export function createMeter({ metrics, log }: Telemetry): Meter {
         durations[transport][type]?.add((ended - began) / 1_000);
         if (cost !== undefined) costs[type].add(cost);
       }
-      if (errors) refused(transport, errors);
+      if (errors && !context.hasLeft) refused(transport, errors);
     },
     refused,
   };

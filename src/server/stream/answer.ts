@@ -37,6 +37,11 @@ export class Answer {
     this.#reply = reply;
   }
 
+  /** Whether it is complete, or its client has gone. */
+  get isClosed(): boolean {
+    return this.#reply.raw.closed;
+  }
+
   /** Calls `act` once the answer is complete, or its client has gone; at once if it has gone already. */
   onClose(act: () => void): void {
     if (this.#reply.raw.closed) act();

@@ -155,6 +155,7 @@ async function run(
   const contextValue = makeContext({
     session,
     signal: () => (isQuery ? withDeadline(ending) : ending),
+    hasLeft: () => answer.isClosed,
     requestId: request.id,
     resumeAfter: lastEventId(request),
   });

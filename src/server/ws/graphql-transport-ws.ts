@@ -111,6 +111,7 @@ export function createProtocol(options: ProtocolOptions) {
     const contextValue = makeContext({
       session: extra.session,
       signal: () => (operation.operation === 'query' ? withDeadline(ending) : ending),
+      hasLeft: () => extra.socket.readyState !== extra.socket.OPEN,
       requestId: randomUUID(),
     });
     contextValue.cost = cost;
