@@ -4,10 +4,11 @@ import { createWarnings } from './telemetry/rate-limited-log.js';
 
 /**
  * What memory is held for: bytes that `arriving` requests have sent, what was `parsed` of them, operations that are
- * `inProgress`, what they have `read`, and answers that are `leaving`, until their client has taken them.
+ * `inProgress`, what they have `read`, answers that are `leaving`, until their client has taken them, and what is kept
+ * for whoever is `subscribed`.
  */
 export type Kind = (typeof kinds)[number];
-export const kinds = ['arriving', 'parsed', 'inProgress', 'read', 'leaving'] as const;
+export const kinds = ['arriving', 'parsed', 'inProgress', 'read', 'leaving', 'subscribed'] as const;
 
 /** The part of an account that one caller may have. */
 const share = 1 / 2;

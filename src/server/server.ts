@@ -225,7 +225,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method);
   const shared = { rules, origins, callers, meter, admission, networkCaller };
   const graphql = await createGraphqlHttp({ ...options, ...shared, compiledQueries, connections });
-  const fanout = createFanout({ schema, rules, feed: options.feed, metrics: telemetry.metrics });
+  const fanout = createFanout({ ...options, rules, metrics: telemetry.metrics, ledger: admission.ledger });
   const live = { ...options, ...shared, drain, fanout };
   const streams = createStreams(live);
   telemetry.metrics.gauge('trivium_streams', 'Open streams over HTTP.', () => streams.size);

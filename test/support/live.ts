@@ -15,6 +15,7 @@ import { createFanout } from '../../src/server/live/fanout.js';
 import type { Outlet } from '../../src/server/live/outlet.js';
 import { createRules } from '../../src/server/operation/operation-rules.js';
 import { openDatabase } from './database.js';
+import { MemoryLedger } from '../../src/lib/memory-ledger.js';
 import { createTelemetry } from '../../src/lib/telemetry/telemetry.js';
 
 /** The gateway's own log and feed, on the database at `url`. */
@@ -56,6 +57,7 @@ export function createTestClient<Context extends { readonly feed: Feed }>(resolv
   const schema = makeExecutableSchema({ typeDefs, resolvers });
   const telemetry = createTelemetry('silent');
   const { metrics } = telemetry;
+  const ledger = new MemoryLedger(telemetry);
   const rules = createRules({ schema, introspection: false, telemetry });
 
   /** Begins a subscription whose updates are sent so. */
@@ -76,7 +78,7 @@ export function createTestClient<Context extends { readonly feed: Feed }>(resolv
       variableValues,
       outlet,
     };
-    return createFanout({ schema, rules, feed, metrics }).subscribe(subscription);
+    return createFanout({ schema, rules, feed, metrics, ledger }).subscribe(subscription);
   }
 
   return {

@@ -16,6 +16,7 @@ import type { Payload } from '../../events/feed/replay-cache.js';
 import { Unrenderable } from '../../events/feed/retrier.js';
 import type { Member, Rendering } from '../../events/feed/subscription-group.js';
 import { isObject } from '../../lib/json.js';
+import type { MemoryLedger } from '../../lib/memory-ledger.js';
 import { createHoldings, weigh } from './subscription-quota.js';
 import type { Metrics, Value } from '../../lib/telemetry/metrics.js';
 import type { Outlet } from './outlet.js';
@@ -52,11 +53,12 @@ export function createFanout(options: {
   readonly rules: Rules;
   readonly feed: Pick<Feed, 'multicast' | 'cursor' | 'place'>;
   readonly metrics: Metrics;
+  readonly ledger: MemoryLedger;
 }): Fanout {
   const { schema, rules, feed, metrics } = options;
   const { multicast } = feed;
   const sharingOf = createSharingAnalysis(schema);
-  const holdings = createHoldings();
+  const holdings = createHoldings(options.ledger);
   const sent: Sent = { live: metrics.updates.of('live'), replayed: metrics.updates.of('replayed') };
   metrics.gauge('trivium_subscriptions', 'Subscriptions that are established.', () => holdings.size);
   metrics.gauge(

@@ -1,5 +1,6 @@
 import type { DocumentNode } from 'graphql';
 import type { Selection } from '../../events/feed/filter-index.js';
+import { userCaller, type Holding as Memory, type MemoryLedger } from '../../lib/memory-ledger.js';
 import { maxCost } from '../operation/cost/document-limits.js';
 
 /** Accounts for what each user's subscriptions take up, memory and work, so that nobody takes up all of it. */
@@ -36,7 +37,8 @@ const bytesPerGroup = 3_500;
 const bytesPerSubscription = 4_000;
 
 interface Held {
-  bytes: number;
+  /** Where its bytes are charged. */
+  readonly memory: Memory;
   /** By value. */
   readonly fields: Map<unknown, number>;
   /** How many of the user's subscriptions share each item. */
@@ -75,8 +77,8 @@ export function weigh({ document, key, parameters, selected, fields }: Weighed):
   ];
 }
 
-/** Holdings of at most this much a user. */
-export function createHoldings(most = maxPerUser): Holdings {
+/** Holdings of at most this much a user, and of what the ledger has room for. */
+export function createHoldings(ledger: MemoryLedger, most = maxPerUser): Holdings {
   const users = new Map<string, Held>();
   let size = 0;
 
@@ -85,12 +87,16 @@ export function createHoldings(most = maxPerUser): Holdings {
       return size;
     },
     take(user, items) {
-      const held = users.get(user) ?? { bytes: 0, fields: new Map(), shares: new Map<unknown, number>() };
-      const { shares } = held;
+      const held = users.get(user) ?? {
+        memory: ledger.open(userCaller(user), 'subscribed'),
+        fields: new Map(),
+        shares: new Map<unknown, number>(),
+      };
+      const { memory, shares } = held;
       const fresh = items.filter(({ key }) => !shares.has(key));
-      const bytes = held.bytes + fresh.reduce((all, item) => all + item.bytes, 0);
+      const bytes = memory.heap + fresh.reduce((all, item) => all + item.bytes, 0);
       if (bytes > most.bytes || fresh.some((item) => mostFields(held, item) > most.fields)) return undefined;
-      held.bytes = bytes;
+      if (!memory.resize(bytes)) return undefined;
       for (const item of fresh) addFields(held, item, item.fields);
       for (const { key } of items) shares.set(key, (shares.get(key) ?? 0) + 1);
       users.set(user, held);
@@ -101,7 +107,7 @@ export function createHoldings(most = maxPerUser): Holdings {
           const left = shares.get(item.key)! - 1;
           if (left > 0) shares.set(item.key, left);
           else if (shares.delete(item.key)) {
-            held.bytes -= item.bytes;
+            memory.add(-item.bytes);
             addFields(held, item, -item.fields);
           }
         }

@@ -1,5 +1,7 @@
 import { parse } from 'graphql';
 import { expect, test } from 'vitest';
+import { MemoryLedger } from '../../../src/lib/memory-ledger.js';
+import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
 import { createHoldings, weigh } from '../../../src/server/live/subscription-quota.js';
 
 const holding = (key: string, bytes: number, fields = 0, values: readonly unknown[] = ['any']) => ({
@@ -9,9 +11,12 @@ const holding = (key: string, bytes: number, fields = 0, values: readonly unknow
   values,
 });
 const most = { bytes: 10, fields: 10 };
+const mebibyte = 1024 * 1024;
+const ledger = (heap = 100 * mebibyte) =>
+  new MemoryLedger(createTelemetry('silent'), { heap, buffers: heap });
 
 test('refuses what exceeds the limit of a user, whatever other users hold', () => {
-  const holdings = createHoldings(most);
+  const holdings = createHoldings(ledger(), most);
   const release = holdings.take('one', [holding('a', 4), holding('b', 6)]);
   expect(holdings.take('one', [holding('c', 1)])).toBeUndefined();
   expect(holdings.take('other', [holding('c', 10)])).toBeTypeOf('function');
@@ -20,7 +25,7 @@ test('refuses what exceeds the limit of a user, whatever other users hold', () =
 });
 
 test('refuses more fields than a user may have rendered for each event, until some are released', () => {
-  const holdings = createHoldings(most);
+  const holdings = createHoldings(ledger(), most);
   const release = holdings.take('one', [holding('a', 1, 6)])!;
   expect(holdings.take('one', [holding('b', 1, 5)])).toBeUndefined();
   expect(holdings.take('one', [holding('a', 1, 6)])).toBeTypeOf('function');
@@ -31,7 +36,7 @@ test('refuses more fields than a user may have rendered for each event, until so
 });
 
 test('counts fields for each value by itself', () => {
-  const holdings = createHoldings(most);
+  const holdings = createHoldings(ledger(), most);
   const release = holdings.take('one', [holding('a', 1, 6, ['x', 'y'])])!;
   expect(holdings.take('one', [holding('b', 1, 6, ['z'])])).toBeTypeOf('function');
   expect(holdings.take('one', [holding('c', 1, 6, ['w', 'y'])])).toBeUndefined();
@@ -41,13 +46,13 @@ test('counts fields for each value by itself', () => {
 });
 
 test('frees the fields of what is released', () => {
-  const holdings = createHoldings(most);
+  const holdings = createHoldings(ledger(), most);
   holdings.take('one', [holding('a', 1, 6)])!();
   expect(holdings.take('one', [holding('b', 1, 10)])).toBeTypeOf('function');
 });
 
 test('counts a shared thing once, until its last holder releases it', () => {
-  const holdings = createHoldings(most);
+  const holdings = createHoldings(ledger(), most);
   const release = holdings.take('one', [holding('a', 6), holding('b', 4)])!;
   const [second, third] = [
     holdings.take('one', [holding('a', 6)])!,
@@ -61,7 +66,7 @@ test('counts a shared thing once, until its last holder releases it', () => {
 });
 
 test('frees what is released while the rest is still held', () => {
-  const holdings = createHoldings(most);
+  const holdings = createHoldings(ledger(), most);
   holdings.take('one', [holding('a', 4)]);
   const release = holdings.take('one', [holding('b', 6)])!;
   release();
@@ -74,7 +79,22 @@ test('counts some memory for each subscription, even if it shares all the rest',
   const weighed = { document, key: 'key', parameters: '', selected: [], fields: 5 };
   const [, , ...own] = weigh(weighed);
   const [, , ...others] = weigh(weighed);
-  const holdings = createHoldings({ bytes: own.reduce((sum, { bytes }) => sum + bytes, 0), fields: 0 });
+  const holdings = createHoldings(ledger(), {
+    bytes: own.reduce((sum, { bytes }) => sum + bytes, 0),
+    fields: 0,
+  });
   expect(holdings.take('one', own)).toBeTypeOf('function');
   expect(holdings.take('one', others)).toBeUndefined();
+});
+
+test('refuses what there is no memory for, though each user holds less than the limit', () => {
+  const held = ledger(10 * mebibyte);
+  const holdings = createHoldings(held);
+  const take = (user: string) => holdings.take(user, [holding('a', 4 * mebibyte)]);
+  const release = take('one');
+  expect(take('two')).toBeTypeOf('function');
+  expect(take('three')).toBeUndefined();
+  expect(held.hasRoom('user three', mebibyte)).toBe(false);
+  release!();
+  expect(take('three')).toBeTypeOf('function');
 });
