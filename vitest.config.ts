@@ -15,6 +15,7 @@ const longest = [
   'test/domains/payments/rotation.test.ts',
   'test/domains/appointments/crash.test.ts',
   'test/console/console-views.test.ts',
+  'test/console/faults.test.ts',
 ];
 
 class LongestFirst extends BaseSequencer {

@@ -147,6 +147,14 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     await ui.open('#/gateway');
     await ui.page.getByText('Ready, with its database').waitFor();
     await ui.page.getByText(/^\d{3} of 1,000 left this hour, more at \d\d:\d\d:\d\d$/).waitFor();
+    const notes = ui.page.getByRole('row', { name: /^Notes/ });
+    await notes.getByText('Answers').waitFor();
+    ui.testbed.sandbox.faults.add({ service: 'notes', act: { kind: 'answer', status: 500 } });
+    await ui.open('#/notes?pinned=yes');
+    await ui.page.locator('.problem').first().waitFor();
+    await ui.page.getByRole('link', { name: 'This gateway' }).click();
+    await notes.getByText(/^(Failing|Rested)/).waitFor();
+    ui.testbed.sandbox.faults.clear();
     await ui.expectAccessible();
     expect(ui.faults).toEqual([]);
   });
@@ -165,7 +173,8 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     const note = 'Written without a mouse';
     await tabTo(/^Notes/);
     await ui.page.keyboard.press('Enter');
-    await tabTo(/^New note|^Write/);
+    await ui.page.getByRole('link', { name: 'New note' }).waitFor();
+    await tabTo('New note');
     await ui.page.keyboard.press('Enter');
     await ui.page.getByLabel('Title').waitFor();
     const label = () =>

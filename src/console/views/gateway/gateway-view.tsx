@@ -112,12 +112,14 @@ function ServiceRow(props: {
   readonly name: string;
   readonly figures: ServiceFigures | undefined;
 }): ReactElement {
-  const { calls = 0, failed = 0, isResting = false } = props.figures ?? {};
+  const { calls = 0, failed = 0, isFailing = false, isResting = false } = props.figures ?? {};
   const [tone, words] = isResting
     ? (['red', 'Rested: it failed too often'] as const)
-    : calls === 0
-      ? (['plain', 'Not asked yet'] as const)
-      : (['green', 'In use'] as const);
+    : isFailing
+      ? (['amber', 'Failing'] as const)
+      : calls === 0
+        ? (['plain', 'Not asked yet'] as const)
+        : (['green', 'Answers'] as const);
   return (
     <tr>
       <th scope="row">{props.name}</th>

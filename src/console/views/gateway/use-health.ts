@@ -7,6 +7,8 @@ export type HealthState = 'unknown' | 'ok' | 'draining' | 'no database' | 'unrea
 export interface ServiceFigures {
   readonly calls: number;
   readonly failed: number;
+  /** None of the calls that were made last succeeded. */
+  readonly isFailing: boolean;
   readonly isResting: boolean;
 }
 
@@ -26,19 +28,23 @@ export function useHealth(): HealthState {
 }
 
 /** What `/metrics` says of the services; undefined where it is not served at this address. */
-export function useServices(): ReadonlyMap<string, ServiceFigures> | undefined {
-  return useRepeated(readServices, none);
+export function useServices(): Services | undefined {
+  return useRepeated<Services | undefined>(readServices, none);
 }
 
-const none: ReadonlyMap<string, ServiceFigures> = new Map();
+type Services = ReadonlyMap<string, ServiceFigures>;
 
-function useRepeated<Value>(read: () => Promise<Value>, first: Value): Value {
+const none: Services = new Map();
+
+/** Reads again and again; `read` is given what it read before. */
+function useRepeated<Value>(read: (before: Value) => Promise<Value>, first: Value): Value {
   const [value, setValue] = useState(first);
   useEffect(() => {
     let isLeft = false;
     let timer: ReturnType<typeof setTimeout> | undefined;
+    let now = first;
     const look = async (): Promise<void> => {
-      const now = await read();
+      now = await read(now);
       if (isLeft) return;
       setValue(now);
       timer = setTimeout(() => void look(), everyMs);
@@ -48,7 +54,7 @@ function useRepeated<Value>(read: () => Promise<Value>, first: Value): Value {
       isLeft = true;
       clearTimeout(timer);
     };
-  }, [read]);
+  }, [read, first]);
   return value;
 }
 
@@ -63,10 +69,10 @@ async function readHealth(): Promise<HealthState> {
   }
 }
 
-async function readServices(): Promise<ReadonlyMap<string, ServiceFigures> | undefined> {
+async function readServices(before: Services | undefined): Promise<Services | undefined> {
   try {
     const response = await fetch('/metrics');
-    return response.ok ? servicesIn(await response.text()) : undefined;
+    return response.ok ? servicesIn(await response.text(), before ?? none) : undefined;
   } catch {
     return undefined;
   }
@@ -74,20 +80,25 @@ async function readServices(): Promise<ReadonlyMap<string, ServiceFigures> | und
 
 const line = /^trivium_upstream_(calls_total|resting)\{(.*)\} (\d+)/gm;
 
-/** The services' figures in Prometheus' text format. */
-function servicesIn(text: string): ReadonlyMap<string, ServiceFigures> {
-  const services = new Map<string, ServiceFigures>();
+/** The services' figures in Prometheus' text format, after those that were read before. */
+function servicesIn(text: string, before: Services): Services {
+  const counts = new Map<string, { calls: number; failed: number; isResting: boolean }>();
   for (const [, name, labels = '', value] of text.matchAll(line)) {
     const service = /upstream="([^"]*)"/.exec(labels)?.[1] ?? '';
-    const { calls = 0, failed = 0, isResting = false } = services.get(service) ?? {};
-    const many = Number(value);
-    const isFailure = !/status="[234]/.test(labels);
-    services.set(
-      service,
-      name === 'resting'
-        ? { calls, failed, isResting: many > 0 }
-        : { calls: calls + many, failed: failed + (isFailure ? many : 0), isResting },
-    );
+    const count = counts.get(service) ?? { calls: 0, failed: 0, isResting: false };
+    counts.set(service, count);
+    if (name === 'resting') count.isResting = Number(value) > 0;
+    else count.calls += Number(value);
+    if (name !== 'resting' && !/status="[234]/.test(labels)) count.failed += Number(value);
   }
-  return services;
+  return new Map([...counts].map(([service, count]) => [service, compared(count, before.get(service))]));
+}
+
+function compared(
+  now: Omit<ServiceFigures, 'isFailing'>,
+  before: ServiceFigures | undefined,
+): ServiceFigures {
+  const { calls, failed, isFailing } = before ?? { calls: 0, failed: 0, isFailing: false };
+  const isNew = now.calls !== calls;
+  return { ...now, isFailing: isNew ? now.calls - calls === now.failed - failed : isFailing };
 }
