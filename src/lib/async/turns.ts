@@ -77,7 +77,7 @@ class RoundRobinTurns implements Turns {
   }
 
   breathe(): Promise<void> | undefined {
-    if (this.#breathing.length === 0 && this.#workedMs() <= maxTurnMs) return undefined;
+    if (this.#workedMs() <= maxTurnMs) return undefined;
     return new Promise((resolve) => {
       if (this.#breathing.push(resolve) === 1) setImmediate(this.#goOn);
     });
