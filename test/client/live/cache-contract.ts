@@ -147,7 +147,7 @@ function holdAnswers(): HeldAnswers {
     const response = await fetch(...request);
     const text = await response.text();
     // Where a subscription begins that covers no list is asked for at any time.
-    const isBeginning = String(request[1]?.body).includes('query LiveCursor');
+    const isBeginning = (request[1]?.body as string | undefined)?.includes('query LiveCursor') === true;
     if (isHolding && !isBeginning) await new Promise<void>((pass) => held.push(pass));
     return new Response(text, response);
   }

@@ -30,7 +30,7 @@ async function openPage(): Promise<Page> {
   return opened;
 }
 
-const show = (name: string, id?: string) => page.evaluate(([as, of]) => mount(as!, of), [name, id] as const);
+const show = (name: string, id?: string) => page.evaluate(([as, of]) => mount(as, of), [name, id] as const);
 const rows = (of = page) => of.locator('li').allTextContents();
 const output = (of = page) => of.locator('output').textContent();
 const activeIn = () => page.evaluate(() => active());
