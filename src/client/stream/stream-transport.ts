@@ -7,7 +7,7 @@ import { readBlocks, type EventBlock } from './event-stream.js';
 
 /** The gateway shows every 12 seconds that a stream is alive; after this long without anything it is given up. */
 const silenceMs = 30_000;
-/** A stream that was silent for this long is opened anew when the page is shown again, or the network is back. */
+/** A stream that was silent for this long (or since the clock went back) is opened anew when the page is shown. */
 const probeMs = 2_500;
 
 /**
@@ -56,7 +56,7 @@ class OpenStream {
   }
 
   get isSilent(): boolean {
-    return Date.now() - this.#heardAt > probeMs;
+    return Math.abs(Date.now() - this.#heardAt) > probeMs;
   }
 
   /** Gives the connection up; the sink hears of it. */

@@ -1,7 +1,11 @@
-import { createTrivium } from '../../../src/client/core/trivium.js';
+import { createTrivium, type TriviumError } from '../../../src/client/core/trivium.js';
 import { ShipmentUpdatesDocument } from '../../../src/client/generated/index.js';
 
-/** A page that signs in, and follows shipments where no websocket opens; what it shows is in `window.shown`. */
+/**
+ * A page that signs in, and follows shipments where no websocket opens, or by one if its address ends in `#websocket`,
+ * with a session of its tab alone if it ends in `#own-session`. What it shows is in `window.shown`, why that ended in
+ * `window.ended`.
+ */
 class Unopened extends WebSocket {
   constructor(url: string, protocols: string) {
     super(url.replace('/graphql', '/livez'), protocols);
@@ -9,11 +13,20 @@ class Unopened extends WebSocket {
 }
 
 const shown: string[] = [];
-const trivium = createTrivium({ url: location.origin, webSocketImpl: Unopened });
+const ended: string[] = [];
+const trivium = createTrivium({
+  url: location.origin,
+  webSocketImpl: location.hash === '#websocket' ? WebSocket : Unopened,
+  ...(location.hash === '#own-session' && { storage: sessionStorage }),
+});
 
 async function follow(after: string): Promise<void> {
-  for await (const { shipmentUpdates } of trivium.updates(ShipmentUpdatesDocument, { after }))
-    shown.push(shipmentUpdates.shipment.shipmentId);
+  try {
+    for await (const { shipmentUpdates } of trivium.updates(ShipmentUpdatesDocument, { after }))
+      shown.push(shipmentUpdates.shipment.shipmentId);
+  } catch (error) {
+    ended.push((error as TriviumError).code);
+  }
 }
 
-Object.assign(globalThis, { shown, trivium, follow });
+Object.assign(globalThis, { shown, ended, trivium, follow });
