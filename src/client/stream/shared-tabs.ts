@@ -25,6 +25,7 @@ type Report = { readonly tab: string; readonly id: number } & (
 type Message =
   | Report
   | { readonly kind: 'leader' }
+  | { readonly kind: 'wake'; readonly tab: string }
   | { readonly kind: 'subscribe'; readonly tab: string; readonly id: number; readonly payload: Payload }
   | { readonly kind: 'leave'; readonly tab: string; readonly id: number };
 
@@ -57,6 +58,8 @@ export class SharedTabs implements Transport {
   readonly #handed = new Map<number, Handed>();
   /** What this tab runs for others, by tab and id. */
   readonly #served = new Map<string, Map<number, () => void>>();
+  /** Resolves once others can tell that this tab is there. */
+  readonly #isPresent: Promise<void>;
   #leads = false;
   #count = 0;
 
@@ -65,7 +68,7 @@ export class SharedTabs implements Transport {
     this.#name = name;
     this.#channel = new BroadcastChannel(name);
     this.#channel.addEventListener('message', ({ data }) => this.#hear(data as Message));
-    this.#hold(this.#lockOf(this.#tab), () => {});
+    this.#isPresent = new Promise((present) => this.#hold(this.#lockOf(this.#tab), present));
     this.#hold(name, () => this.#lead());
   }
 
@@ -79,7 +82,7 @@ export class SharedTabs implements Transport {
       leave = this.#local.subscribe(payload, sink);
     }, takenMs);
     this.#handed.set(id, handed);
-    this.#say({ kind: 'subscribe', tab: this.#tab, id, payload });
+    void this.#handOver(id, payload);
     return () => leave();
   };
 
@@ -90,6 +93,9 @@ export class SharedTabs implements Transport {
 
   wake(): void {
     this.#local.wake();
+    if (this.#handed.size === 0) return;
+    for (const handed of this.#handed.values()) this.#await(handed, takenMs);
+    this.#say({ kind: 'wake', tab: this.#tab });
   }
 
   stop(): void {
@@ -131,6 +137,11 @@ export class SharedTabs implements Transport {
     }
   }
 
+  async #handOver(id: number, payload: Payload): Promise<void> {
+    await this.#isPresent;
+    if (this.#handed.has(id)) this.#say({ kind: 'subscribe', tab: this.#tab, id, payload });
+  }
+
   #letGo(id: number): void {
     clearTimeout(this.#handed.get(id)?.timer);
     if (this.#handed.delete(id)) this.#say({ kind: 'leave', tab: this.#tab, id });
@@ -138,7 +149,9 @@ export class SharedTabs implements Transport {
 
   #hear(message: Message): void {
     if (message.kind === 'leader') this.#failAll();
-    else if (message.kind === 'subscribe') {
+    else if (message.kind === 'wake') {
+      if (this.#leads) this.#show(message.tab);
+    } else if (message.kind === 'subscribe') {
       if (this.#leads) this.#serve(message.tab, message.id, message.payload);
     } else if (message.kind === 'leave') {
       this.#served.get(message.tab)?.get(message.id)?.();
@@ -150,8 +163,7 @@ export class SharedTabs implements Transport {
   #pass(report: Report): void {
     const handed = this.#handed.get(report.id);
     if (!handed) return;
-    clearTimeout(handed.timer);
-    handed.timer = setTimeout(() => this.#failAll(), silenceMs);
+    this.#await(handed, silenceMs);
     if (report.kind === 'next') handed.sink.next(report.answer);
     else if (report.kind === 'passed') handed.sink.passed?.(report.cursor);
     else if (report.kind !== 'taken') {
@@ -159,6 +171,18 @@ export class SharedTabs implements Transport {
       if (report.kind === 'complete') handed.sink.complete();
       else handed.sink.error(new TriviumError(report.code, report.message, report.details));
     }
+  }
+
+  /** Has everything be subscribed again, unless something comes in time. */
+  #await(handed: Handed, ms: number): void {
+    clearTimeout(handed.timer);
+    handed.timer = setTimeout(() => this.#failAll(), ms);
+  }
+
+  /** Shows a tab that what it has handed over is run, and by a connection that is alive. */
+  #show(tab: string): void {
+    this.#local.wake();
+    for (const id of this.#served.get(tab)?.keys() ?? []) this.#say({ kind: 'taken', tab, id });
   }
 
   /** Runs a subscription for another tab, until that leaves it or is gone. */
