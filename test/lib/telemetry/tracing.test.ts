@@ -118,7 +118,7 @@ test.each([
 ])('a collector that %s keeps no gateway from stopping', async (_, create) => {
   const server = create()?.listen(0, '127.0.0.1');
   if (server) await once(server, 'listening');
-  onTestFinished(() => void server?.close().closeAllConnections());
+  onTestFinished(() => server?.close().closeAllConnections());
   const port = server ? (server.address() as AddressInfo).port : 1;
   const traced = await startGatewayProcess({
     ...settingsFor(sandbox, await createTestFile()),
