@@ -50,6 +50,7 @@ const goals: readonly Goal[] = [
     read: ratio('fanout', `burst ${name}`),
   })),
   { text: 'memory of 5000, KB each', most: 13, read: figure('fanout', 'memory 5000', 'kbEach') },
+  { text: 'Q1 with a tenth of traces to without', least: 0.95, read: ratio('traces', 'Q1', 'a tenth') },
   { text: 'ingest on SQLite to no store', least: 0.95, read: ratio('ingest', 'sqlite') },
   { text: 'ingest on Postgres to no store', least: 0.7, read: ratio('ingest', 'postgres') },
   { text: 'ingest lag p99 on SQLite, ms', most: 5, read: figure('ingest', 'sqlite', 'lagP99ms') },

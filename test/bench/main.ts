@@ -12,6 +12,7 @@ import { runQueries } from './queries.js';
 import { runScale, scaleNames } from './scale.js';
 import { say } from './say.js';
 import { toSummary } from './summary.js';
+import { runTraces, traceNames } from './traces.js';
 import { toTable, type Row, type SuiteOptions } from './table.js';
 
 interface Suite {
@@ -27,6 +28,7 @@ const suites: Readonly<Record<string, Suite>> = {
   scale: { names: scaleNames, run: runScale },
   herd: { names: herdNames, run: runHerd },
   partitions: { names: partitionNames, run: runPartitions },
+  traces: { names: traceNames, run: runTraces },
 };
 
 /** Runs the chosen suites and prints the results; being slow is not a failure. */

@@ -15,7 +15,12 @@ interface Target {
   readonly url: string;
   /** It exposes the services' REST APIs, and forwards the caller's token. */
   readonly rest?: boolean;
+  /** Reads its CPU time, if that is to be told. */
+  readonly read?: Server['read'];
 }
+
+/** A slice, with the server's CPU time for an answer where it can be read. */
+export type QuerySlice = Slice & { readonly cpuUs?: number };
 
 const connections = 32;
 const warmUps = 3;
@@ -63,12 +68,12 @@ export function runQueries({ short, only }: SuiteOptions): Promise<readonly Row[
 const score = ({ rate }: Slice): number => rate;
 
 /** Sends one query over all connections. */
-function sliceOf(
-  { who, url, rest }: Target,
+export function sliceOf(
+  { who, url, rest, read }: Target,
   query: Query,
   ms: number,
   sharing: Sharing = 'own',
-): Turn<Slice> {
+): Turn<QuerySlice> {
   const { calls, first } = query;
   const { body, expect } = (rest && query.rest) || query;
   const callers = Array.from({ length: connections }, newUser).map((user) => ({
@@ -77,7 +82,7 @@ function sliceOf(
   }));
   let answers = ms * mostPerMs;
 
-  async function runSlice(): Promise<Slice> {
+  async function runSlice(): Promise<QuerySlice> {
     const sessionOf = rest
       ? (connection: number) => callers[connection]!
       : await prepareSessions(url, connections, { sharing, calls, answers, first });
@@ -90,9 +95,11 @@ function sliceOf(
     const askers = Array.from({ length: connections }, (_, connection) =>
       askerOf(() => sessionOf(connection), requestOf, expect),
     );
+    const before = await read?.();
     const slice = await keepAwake(() => drive(url, askers, ms));
     answers = Math.max(roomFor * slice.answers, fewest);
-    return slice;
+    if (!before || !read) return slice;
+    return { ...slice, cpuUs: ((await read()).cpuMs - before.cpuMs) * (1_000 / slice.answers) };
   }
 
   return {
