@@ -5,7 +5,7 @@ import { GatewayError, SessionEnded } from '../../graphql/errors.js';
 import type { IssuedToken, NotesClient } from '../notes/service/client.js';
 import { createCache, ownText } from '../../lib/cache/cache.js';
 import { digest, type Sealer } from '../../lib/sealer.js';
-import type { Signal } from '../../lib/async/abort.js';
+import { LightAbortController, type Signal } from '../../lib/async/abort.js';
 import type { Database } from '../../store/database.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import { createWarnings } from '../../lib/telemetry/rate-limited-log.js';
@@ -214,9 +214,9 @@ class GatewaySessions implements Sessions {
     this.#watchers.recheck();
   }
 
-  async #whoIs({ token }: IssuedToken): Promise<User> {
+  async #whoIs({ token }: IssuedToken, signal: Signal): Promise<User> {
     try {
-      return toUser(await this.#options.notes.me(token));
+      return toUser(await this.#options.notes.me(token, signal));
     } catch (cause) {
       if (!(cause instanceof SessionEnded)) throw cause;
       // Not `SessionEnded`: the caller may be signed in already, and that session has not ended.
@@ -235,12 +235,14 @@ class GatewaySessions implements Sessions {
     network,
     signal,
   }: Credentials & { readonly network: string }): Promise<SignedIn | 'WRONG_CREDENTIALS'> {
-    // Not passed on: a password that was sent has to be counted if it is wrong.
+    // Later, its end is not passed on: a password that was sent has to be counted if it is wrong.
     if (signal.aborted)
       throw new GatewayError('UPSTREAM_TIMEOUT', 'The operation ended before the sign-in began.');
-    const issued = await this.#options.notes.signIn(email, password, network);
+    const unending = new LightAbortController();
+    unending.origin = signal.origin;
+    const issued = await this.#options.notes.signIn(email, password, network, unending);
     if (issued === 'WRONG_CREDENTIALS') return issued;
-    const user = await this.#whoIs(issued);
+    const user = await this.#whoIs(issued, unending);
     const token = randomBytes(32).toString('base64url');
     const session = await this.#stored.insert({
       id: digest(token),

@@ -4,6 +4,7 @@ import {
   SpanKind,
   SpanStatusCode,
   trace,
+  TraceFlags,
   type Context,
   type Span,
   type Tracer,
@@ -48,7 +49,10 @@ export function traceArrival(
   return { context: trace.setSpan(parent, span), span };
 }
 
-/** Begins a span for a call to a service, below that of the operation; undefined if the operation has none. */
+/**
+ * Begins a span for a call to a service, below that of the operation; undefined while tracing is off. A call of an
+ * operation that is not sampled has none of its own: the service hears of the operation's, which says so.
+ */
 export function traceCall(
   upstream: string,
   method: string,
@@ -56,6 +60,8 @@ export function traceCall(
 ): TracedWork | undefined {
   if (!tracer) return undefined;
   const context = parent ?? ROOT_CONTEXT;
+  const above = trace.getSpan(context);
+  if (above && (above.spanContext().traceFlags & TraceFlags.SAMPLED) === 0) return { context, span: above };
   const attributes = { 'trivium.upstream': upstream, 'http.request.method': method };
   const span = tracer.startSpan(`${method} ${upstream}`, { kind: SpanKind.CLIENT, attributes }, context);
   return { context: trace.setSpan(context, span), span };

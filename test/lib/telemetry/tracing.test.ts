@@ -96,6 +96,30 @@ test('an operation goes on with its client’s trace, and the service with the o
   expect(JSON.stringify(collector.resources)).toContain('gateway-of-the-test');
 });
 
+test('an operation that is not sampled sends no span, and the service hears that it is not', async () => {
+  const others = await startCollector();
+  const quiet = await startGatewayProcess({
+    ...settingsFor(sandbox, await createTestFile()),
+    NOTES_BASE_URL: notes.url,
+    OTEL_EXPORTER_OTLP_ENDPOINT: others.url,
+    OTEL_TRACES_SAMPLER: 'always_off',
+  });
+  onTestFinished(() => void others.stop());
+  const before = notes.seen.length;
+  const signIn = 'mutation ($input: SignInInput!) { signIn(input: $input) { viewer { id } } }';
+  await fetch(`${quiet.url}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ query: signIn, variables: { input: demo } }),
+  });
+  const sent = notes.seen.slice(before).map(({ headers: { traceparent } }) => traceparent);
+  expect(sent.length).toBeGreaterThan(1);
+  const [, traceId] = String(sent[0]).split('-');
+  for (const traceparent of sent) expect(traceparent).toMatch(new RegExp(`^00-${traceId}-[0-9a-f]{16}-00$`));
+  expect(await quiet.end()).toBe(0);
+  expect(others.spans).toEqual([]);
+});
+
 test('a delivery is linked to the commit that stored it', async () => {
   const { send } = createSender(gateway);
   expect((await send()).status).toBe(200);

@@ -64,7 +64,12 @@ export interface ListedPage extends NotePage {
  */
 export interface NotesClient {
   /** `network` is where the caller is: until they are known, it stands for them. */
-  signIn(email: string, password: string, network: string): Promise<IssuedToken | 'WRONG_CREDENTIALS'>;
+  signIn(
+    email: string,
+    password: string,
+    network: string,
+    signal?: Signal,
+  ): Promise<IssuedToken | 'WRONG_CREDENTIALS'>;
   me(token: string, signal?: Signal): Promise<Profile>;
   list(token: string, query: PageQuery, signal?: Signal): Promise<ListedPage | Refused>;
   tags(token: string, signal?: Signal): Promise<readonly Tag[]>;
@@ -130,10 +135,15 @@ class RestNotesClient implements NotesClient {
     });
   }
 
-  async signIn(email: string, password: string, network: string): Promise<IssuedToken | 'WRONG_CREDENTIALS'> {
+  async signIn(
+    email: string,
+    password: string,
+    network: string,
+    signal?: Signal,
+  ): Promise<IssuedToken | 'WRONG_CREDENTIALS'> {
     const askedAt = this.#options.clock.now();
     const body = { [this.#options.emailField]: email, [this.#options.passwordField]: password };
-    const request = { method: 'POST', path: '/auth/token', body, caller: network } as const;
+    const request = { method: 'POST', path: '/auth/token', body, caller: network, signal } as const;
     const outcome = await this.#issuer.ask(request, (answer) =>
       wrongCredentials.includes(answer.status) ? 'WRONG_CREDENTIALS' : this.#readIssued(answer),
     );
