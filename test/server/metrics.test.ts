@@ -128,7 +128,7 @@ describe.each([true, false])('operations over HTTP, with compiled queries: %s', 
       headers: { 'content-type': 'application/json', authorization: `Bearer ${session}` },
       body: JSON.stringify({ query, variables: {} }),
       signal: leaving.signal,
-    }).catch((error: Error) => error.name);
+    }).catch((error: unknown) => (error as Error).name);
     await expect.poll(() => own.sandbox.calls.length).toBeGreaterThan(called);
     leaving.abort();
     expect(await left).toBe('AbortError');

@@ -198,7 +198,7 @@ describe.skipIf(noPostgres ?? noNats)('gateways on a cluster of three NATS serve
       await expectInStep();
 
       // Somebody else publishes to the cluster what is none of ours.
-      await withStream(({ config }, client) => client.publish(config.subjects![0]!, 'forged'));
+      await withStream(({ config }, client) => client.publish(config.subjects[0]!, 'forged'));
       const refused = () => measure(gateways[0]!, 'trivium_relay_refused_total{reason="unreadable"}');
       await expect.poll(refused).toBe(1);
       await expectInStep();
