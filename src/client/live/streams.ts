@@ -40,65 +40,102 @@ export interface Streams {
 /** Opens a subscription; returns what unsubscribes. */
 type Subscribe = (document: AnyDocument, variables: Record<string, unknown>, sink: Sink) => () => void;
 
-/** Creates the streams of a client: parts of the same subscription share one. */
-export function createStreams(subscribe: Subscribe): Streams {
-  const streams = new Map<string, Set<Stream>>();
-
-  function open(key: string, document: AnyDocument, variables: object, start: string): Stream {
-    const stream: Stream = { listeners: new Map(), past: [], start, leave: () => {} };
-    const every = (act: (listener: Listener, part: { cursor: string }) => void) => {
-      // One that leaves meanwhile hears nothing more; one that joins has heard of it already.
-      const now = Array.from(stream.listeners);
-      for (const [listener, part] of now) if (stream.listeners.has(listener)) act(listener, part);
-    };
-    const end = (tell: (listener: Listener) => void) => {
-      stream.leave();
-      streams.get(key)?.delete(stream);
-      every(tell);
-    };
-    const take = (answer: Answer | undefined, cursor: string | undefined) => {
-      if (cursor !== undefined) remember(stream, cursor, answer);
-      every((listener, part) => deliver(listener, part, answer, cursor));
-      if (cursor !== undefined) merge(streams.get(key)!, stream, cursor);
-    };
-    stream.leave = subscribe(
-      document,
-      { ...variables, after: start },
-      {
-        next: (answer) => take(answer, cursorOf(answer.data)),
-        passed: (cursor) => take(undefined, cursor),
-        error: (failure) => end((listener) => listener.error(failure)),
-        complete: () => end((listener) => listener.complete?.()),
-      },
-    );
-    return stream;
-  }
-
+/**
+ * Creates the streams of a client: parts of the same subscription share one. Those that begin at places apart have one
+ * each until these have come to the same place, but at most `atOnce`: further ones wait, from where they are.
+ */
+export function createStreams(subscribe: Subscribe, atOnce = Infinity): Streams {
+  const groups = new Map<string, StreamGroup>();
   return {
     join(document, variables, after, listener) {
       const key = JSON.stringify([document, variables]);
-      const running = streams.get(key) ?? new Set();
-      streams.set(key, running);
-      const part = { cursor: after };
-      let stream = [...running].find((one) => indexIn(one, after) !== undefined);
-      if (!stream) running.add((stream = open(key, document, variables, after)));
-      const behind = stream.past.slice(indexIn(stream, after));
-      stream.listeners.set(listener, part);
-      for (const { answer, cursor } of behind) deliver(listener, part, answer, cursor);
-      return {
-        get cursor() {
-          return part.cursor;
-        },
-        stop() {
-          for (const one of running) {
-            if (!one.listeners.delete(listener) || one.listeners.size > 0) continue;
-            one.leave();
-            running.delete(one);
-          }
-        },
-      };
+      const open = (start: string, sink: Sink) => subscribe(document, { ...variables, after: start }, sink);
+      const group = groups.get(key) ?? new StreamGroup(open, atOnce);
+      groups.set(key, group);
+      return group.join(after, listener);
     },
   };
+}
+
+/** The streams of one subscription, and the parts that wait until there are fewer. */
+class StreamGroup {
+  readonly #subscribe: (after: string, sink: Sink) => () => void;
+  readonly #atOnce: number;
+  readonly #running = new Set<Stream>();
+  readonly #waiting = new Map<Listener, { cursor: string }>();
+
+  constructor(subscribe: (after: string, sink: Sink) => () => void, atOnce: number) {
+    this.#subscribe = subscribe;
+    this.#atOnce = atOnce;
+  }
+
+  join(after: string, listener: Listener): Part {
+    const part = { cursor: after };
+    this.#waiting.set(listener, part);
+    this.#admit();
+    return {
+      get cursor() {
+        return part.cursor;
+      },
+      stop: () => this.#leave(listener),
+    };
+  }
+
+  /** Lets those begin who wait: each in a stream that has passed its place, or else in one of its own. */
+  #admit(): void {
+    for (const [listener, part] of this.#waiting) {
+      const passing = [...this.#running].find((one) => indexIn(one, part.cursor) !== undefined);
+      if (!passing && this.#running.size >= this.#atOnce) continue;
+      this.#waiting.delete(listener);
+      const stream = passing ?? this.#open(part.cursor);
+      const behind = stream.past.slice(indexIn(stream, part.cursor));
+      stream.listeners.set(listener, part);
+      for (const { answer, cursor } of behind) deliver(listener, part, answer, cursor);
+    }
+  }
+
+  #leave(listener: Listener): void {
+    this.#waiting.delete(listener);
+    for (const one of this.#running) {
+      if (!one.listeners.delete(listener) || one.listeners.size > 0) continue;
+      one.leave();
+      this.#running.delete(one);
+    }
+    this.#admit();
+  }
+
+  #open(start: string): Stream {
+    const stream: Stream = { listeners: new Map(), past: [], start, leave: () => {} };
+    const end = (tell: (listener: Listener) => void) => {
+      stream.leave();
+      this.#running.delete(stream);
+      every(stream, tell);
+      this.#admit();
+    };
+    this.#running.add(stream);
+    stream.leave = this.#subscribe(start, {
+      next: (answer) => this.#take(stream, answer, cursorOf(answer.data)),
+      passed: (cursor) => this.#take(stream, undefined, cursor),
+      error: (failure) => end((listener) => listener.error(failure)),
+      complete: () => end((listener) => listener.complete?.()),
+    });
+    return stream;
+  }
+
+  #take(stream: Stream, answer: Answer | undefined, cursor: string | undefined): void {
+    if (cursor !== undefined) remember(stream, cursor, answer);
+    every(stream, (listener, part) => deliver(listener, part, answer, cursor));
+    if (cursor !== undefined) merge(this.#running, stream, cursor);
+    // Those who wait hear that all is well.
+    for (const [listener, part] of this.#waiting) listener.passed?.(part.cursor);
+    this.#admit();
+  }
+}
+
+/** Acts for each part: one that leaves meanwhile hears nothing more; one that joins has heard of it already. */
+function every(stream: Stream, act: (listener: Listener, part: { cursor: string }) => void): void {
+  const now = Array.from(stream.listeners);
+  for (const [listener, part] of now) if (stream.listeners.has(listener)) act(listener, part);
 }
 
 function deliver(

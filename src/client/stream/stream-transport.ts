@@ -9,6 +9,8 @@ import { readBlocks, type EventBlock } from './event-stream.js';
 const silenceMs = 30_000;
 /** A stream that was silent for this long (or since the clock went back) is opened anew when the page is shown. */
 const probeMs = 2_500;
+/** How many equal subscriptions from places apart have a stream each: a browser opens only six connections over HTTP/1.1. */
+const maxApart = 2;
 
 /**
  * Runs each subscription as an answer of server-sent events, and equal ones as one. Nothing is asked again by itself: a
@@ -16,8 +18,9 @@ const probeMs = 2_500;
  */
 export function createStreamTransport(options: HttpOptions): Transport {
   const open = new Set<OpenStream>();
-  const streams = createStreams((query, variables, sink) =>
-    start({ query: query as string, variables }, sink),
+  const streams = createStreams(
+    (query, variables, sink) => start({ query: query as string, variables }, sink),
+    maxApart,
   );
 
   function start(payload: Payload, sink: Sink): () => void {

@@ -60,17 +60,37 @@ test('where there is no class of websockets at all, it follows updates, too', as
   await expect.poll(() => shown).toEqual(sent);
 });
 
-test('equal subscriptions of one client come to be one stream, and each hears every event once', async () => {
-  let open = 0;
+/** A client without websockets, and how many streams it has open. */
+function counted() {
+  const count = { open: 0, most: 0 };
   const trivium = connect({
     fetch: (url: string, init: RequestInit) => {
       if (url.endsWith('/graphql/stream')) {
-        open++;
-        init.signal!.addEventListener('abort', () => open--);
+        count.most = Math.max(count.most, ++count.open);
+        init.signal!.addEventListener('abort', () => count.open--);
       }
       return fetch(url, init);
     },
   });
+  return { trivium, count };
+}
+
+test('many lists that were read at places apart have a few streams at once, and each hears every event once', async () => {
+  const { trivium, count } = counted();
+  const followed: string[][] = [];
+  for (let list = 0; list < 12; list++) {
+    followed.push(follow(trivium, await liveCursor()).shown);
+    await proxied.testbed.sandbox.webhooks.emitPayment();
+  }
+  const sent = await emit(2);
+  for (const shown of followed) await expect.poll(() => shown).toEqual(sent);
+  expect(count.most).toBeGreaterThan(1);
+  expect(count.most).toBeLessThan(6);
+  await expect.poll(() => count.open).toBe(1);
+});
+
+test('equal subscriptions of one client come to be one stream, and each hears every event once', async () => {
+  const { trivium, count } = counted();
   const first = follow(trivium, await liveCursor());
   const sent = await emit(1);
   await expect.poll(() => first.shown).toEqual(sent);
@@ -78,7 +98,7 @@ test('equal subscriptions of one client come to be one stream, and each hears ev
   const third = follow(trivium, await liveCursor());
   const more = await emit(2);
   await expect.poll(() => [first.shown, second.shown, third.shown]).toEqual([[...sent, ...more], more, more]);
-  await expect.poll(() => open).toBe(1);
+  await expect.poll(() => count.open).toBe(1);
 });
 
 test('a session that ends is told over a stream as over a websocket', async () => {
