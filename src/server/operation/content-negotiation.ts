@@ -36,8 +36,16 @@ const eventStream = 'text/event-stream';
 /** The format of a stream, if the client names one and prefers it to the other answers, as for a subscription. */
 export function streamFormatFor(accept: string | undefined): StreamFormat | undefined {
   if (accept === undefined) return undefined;
-  if (/\bmultipart\/mixed\b[^,]*;\s*subscriptionSpec=/i.test(accept)) return multipart;
+  if (acceptsMultipart(accept)) return multipart;
   if (!accept.toLowerCase().includes(eventStream)) return undefined;
   const preferred = new Negotiator({ headers: { accept } }).mediaType([...answerTypes, eventStream]);
   return preferred === eventStream ? serverSentEvents : undefined;
+}
+
+/** Whether one of the types that it names is that of multipart subscriptions in the one version there is, and is not excluded by `q=0`. */
+function acceptsMultipart(accept: string): boolean {
+  const types = accept.split(',').filter((type) => /^\s*multipart\/mixed\s*;/i.test(type));
+  const has = (type: string, parameter: RegExp) =>
+    type.split(';').some((part) => parameter.test(part.trim()));
+  return types.some((type) => has(type, /^subscriptionSpec="?1\.0"?$/i) && !has(type, /^q=0(?:\.0*)?$/i));
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { refusalTypeFor } from '../../../src/server/operation/content-negotiation.js';
+import { refusalTypeFor, streamFormatFor } from '../../../src/server/operation/content-negotiation.js';
 
 const accepted = 'application/graphql-response+json,application/json;q=0.9';
 
@@ -8,4 +8,23 @@ test('a 4xx has the media type of an answer; a 5xx is plain JSON, which clients 
   expect(refusalTypeFor(accepted, 503)).toBe('application/json; charset=utf-8');
   for (const accept of [undefined, '', '*/*', 'text/html', 'application/json'])
     expect(refusalTypeFor(accept, 413)).toBe('application/json; charset=utf-8');
+});
+
+test.each([
+  ['multipart/mixed;subscriptionSpec=1.0', 'multipart'],
+  [
+    'multipart/mixed;boundary="graphql";subscriptionSpec="1.0";deferSpec=20220824,application/json',
+    'multipart',
+  ],
+  ['Multipart/Mixed; SubscriptionSpec=1.0; q=0.5', 'multipart'],
+  ['multipart/mixed;subscriptionSpec=1.0;q=0', undefined],
+  ['multipart/mixed;subscriptionSpec=2.0', undefined],
+  ['multipart/mixed;subscriptionSpec=2.0, text/event-stream', 'sse'],
+  ['multipart/mixed;deferSpec=20220824', undefined],
+  ['text/event-stream', 'sse'],
+  ['text/event-stream;q=0', undefined],
+  ['application/json, text/event-stream', undefined],
+  [undefined, undefined],
+])('a client that accepts %s gets a stream of the format %s', (accept, name) => {
+  expect(streamFormatFor(accept)?.name).toBe(name);
 });
