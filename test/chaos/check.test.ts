@@ -107,6 +107,7 @@ test('finds every fault, except those that a run notices while they happen', () 
     'turned away',
     'outlived its sign-out',
     'ended by itself',
+    'written to an old primary',
   ];
   expect(new Set([...cases.map(([fault]) => fault), ...seen])).toEqual(new Set(faults));
 });

@@ -157,8 +157,9 @@ describe.skipIf(noPostgres)('a rolling restart of three replicas under load', ()
 
 /** A folder with a build of the release before, which no checkout has: without it, there is nothing to run. */
 const before = process.env['TRIVIUM_RELEASE_BEFORE'];
-describe.runIf(before)('a rolling upgrade from the release before, back to it, and up again', () => {
-  test('fails no request, and loses and repeats no event', { timeout: 600_000 }, async () =>
-    expect(await rollUnderLoad([before, undefined, before, undefined])).toEqual(nothing),
+if (before !== undefined)
+  test(
+    'a rolling upgrade from the release before, back to it, and up again fails no request, and loses and repeats no event',
+    { timeout: 600_000 },
+    async () => expect(await rollUnderLoad([before, undefined, before, undefined])).toEqual(nothing),
   );
-});

@@ -95,7 +95,10 @@ describe.each(engines)('pages of entities on %s', (_, freshUrl) => {
 /** Inserts enough rows for Postgres to prefer an index. */
 async function fill({ engine, kysely }: Database): Promise<void> {
   const range = Array.from({ length: 2_000 }, (_, at) => at);
-  const common = (at: number) => ({ updated_instant: String(at + 10_000), state: '{"newest":{"value":{}}}' });
+  const common = (at: number) => ({
+    updated_instant: String(at + 10_000),
+    state: JSON.stringify({ newest: { value: {}, stamp: [String(at + 10_000), 0, at + 1] } }),
+  });
   const shipments = range.map((at) => ({
     ...common(at),
     shipment_id: `shp_${at}`,
