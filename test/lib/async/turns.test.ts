@@ -1,11 +1,23 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { createTurns } from '../../../src/lib/async/turns.js';
 
 /** Keeps the event loop busy. */
 function work(ms: number): void {
   const until = performance.now() + ms;
   while (performance.now() < until);
+}
+
+/** Counts the turns of the event loop until the test is over; the function that it returns tells how many there were. */
+function countLoops(): () => number {
+  let loops = 0;
+  let next = setImmediate(count);
+  function count(): void {
+    loops += 1;
+    next = setImmediate(count);
+  }
+  onTestFinished(() => clearImmediate(next));
+  return () => loops;
 }
 
 describe('turns', () => {
@@ -26,13 +38,7 @@ describe('turns', () => {
   test('go round the callers, and leave the event loop its own between long pieces', async () => {
     const turns = createTurns(() => 4);
     const order: string[] = [];
-    let loops = 0;
-    let counting = true;
-    const count = () => {
-      loops += 1;
-      if (counting) setImmediate(count);
-    };
-    setImmediate(count);
+    const loops = countLoops();
     const run = async (caller: string) => {
       await turns.enter(caller);
       work(10);
@@ -44,28 +50,20 @@ describe('turns', () => {
     await Promise.all(few);
     expect(order.filter((caller) => caller === 'many').length).toBeLessThan(8);
     await Promise.all(many);
-    counting = false;
     expect(order).toHaveLength(32);
-    expect(loops).toBeGreaterThan(25);
+    expect(loops()).toBeGreaterThan(25);
   });
 
   test('begin short pieces without a turn of the event loop for each', async () => {
     const turns = createTurns(() => 4);
-    let loops = 0;
-    let counting = true;
-    const count = () => {
-      loops += 1;
-      if (counting) setImmediate(count);
-    };
-    setImmediate(count);
+    const loops = countLoops();
     const run = async () => {
       await turns.enter('a');
       await Promise.resolve();
       turns.leave('a');
     };
     await Promise.all(Array.from({ length: 1_000 }, run));
-    counting = false;
-    expect(loops).toBeLessThan(1_000);
+    expect(loops()).toBeLessThan(1_000);
   });
 });
 
@@ -73,21 +71,14 @@ test('let work that has begun go on at once in a short turn, and in a turn of it
   const turns = createTurns(() => 8);
   expect(turns.breathe()).toBeUndefined();
   await turn();
-  let loops = 0;
-  let counting = true;
-  const count = () => {
-    loops += 1;
-    if (counting) setImmediate(count);
-  };
-  setImmediate(count);
+  const loops = countLoops();
   const went: number[] = [];
   const goOn = async () => {
     const pause = turns.breathe();
     if (pause) await pause;
-    went.push(loops);
+    went.push(loops());
     work(10);
   };
   await Promise.all([goOn(), goOn(), goOn()]);
-  counting = false;
   expect(new Set(went).size).toBe(3);
 });
