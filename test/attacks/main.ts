@@ -34,9 +34,12 @@ async function ask(url: string, query: string, variables: object, token = ''): P
   });
 }
 
-async function signIn(url: string): Promise<string> {
+/** Whom the attackers are not. */
+const another = { ...demo, email: 'other@example.com' };
+
+async function signIn(url: string, person = demo): Promise<string> {
   const query = 'mutation ($input: SignInInput!) { signIn(input: $input) { sessionToken } }';
-  const { data } = (await (await ask(url, query, { input: demo })).json()) as {
+  const { data } = (await (await ask(url, query, { input: person })).json()) as {
     data: { signIn: { sessionToken: string } };
   };
   return data.signIn.sessionToken;
@@ -83,7 +86,7 @@ async function run(name: string): Promise<Outcome> {
   try {
     const { url } = gateway;
     const payments = sandbox.settings['PAYMENT_WEBHOOKS'] ?? '';
-    const [token, other] = [await signIn(url), await signIn(url)];
+    const [token, other] = [await signIn(url), await signIn(url, another)];
     const stopping = new AbortController();
     const timer = setTimeout(() => stopping.abort(), attackMs);
     const [alive, answered] = await Promise.all([
