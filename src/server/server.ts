@@ -27,10 +27,10 @@ import {
 import { createDrain } from './http/graceful-shutdown.js';
 import { createHostCheck, guardHost } from './http/host-check.js';
 import { createFanout } from './live/fanout.js';
-import { createGraphqlHttp } from './http/apollo.js';
+import { GraphqlHttp } from './http/apollo.js';
 import { dataHeaders, noStore, requestId, setHeaders } from './http/response-headers.js';
 import { createRequestClass } from './http/incoming-request.js';
-import { createCompiledQueries } from './http/compiled-queries.js';
+import { CompiledQueries } from './http/compiled-queries.js';
 import type { TrustedDocuments } from './documents/trusted-documents.js';
 import { createMeter } from './operation/operation-metrics.js';
 import { operationSignal } from './operation/operation-deadline.js';
@@ -151,7 +151,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const connections = createClientConnections(ledger, telemetry);
   const meter = createMeter(telemetry);
   const compiledQueries = options.compiledQueries
-    ? createCompiledQueries({
+    ? new CompiledQueries({
         schema,
         costs: rules.costs,
         documents: options.documents,
@@ -224,7 +224,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   // Fastify supports a few by default; for any other there would be no route to refuse it.
   for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method);
   const shared = { rules, origins, callers, meter, admission, networkCaller };
-  const graphql = await createGraphqlHttp({ ...options, ...shared, compiledQueries, connections });
+  const graphql = new GraphqlHttp({ ...options, ...shared, compiledQueries, connections });
+  await graphql.start();
   const fanout = createFanout({ ...options, rules, metrics: telemetry.metrics, ledger: admission.ledger });
   const live = { ...options, ...shared, drain, fanout };
   const streams = createStreams(live);

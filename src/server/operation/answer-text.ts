@@ -2,7 +2,7 @@ import { isObject } from '../../lib/json.js';
 import type { Breathe } from './admission.js';
 
 /** In characters. A longer text is encoded before it is sent. */
-export const longAnswer = 256 * 1024;
+const longText = 256 * 1024;
 
 /** The text of an answer as `JSON.stringify` makes it, root field by root field: others are served in between. */
 export async function answerText(answer: object, breathe: Breathe): Promise<string> {
@@ -28,8 +28,13 @@ async function dataText(data: object, breathe: Breathe): Promise<string> {
 /** In characters. To encode so many takes some milliseconds. */
 const pieceLength = 1_000_000;
 
-/** A long text in UTF-8, made piece by piece: others are served in between. It has no lone surrogates, as JSON has none. */
-export async function encodeText(text: string, breathe: Breathe): Promise<Buffer> {
+/** A text as it is sent: a long one is encoded as UTF-8 first. It has no lone surrogates, as JSON has none. */
+export function encodeText(text: string, breathe: Breathe): string | Promise<Buffer> {
+  return text.length > longText ? encodePieces(text, breathe) : text;
+}
+
+/** Encodes piece by piece: others are served in between. */
+async function encodePieces(text: string, breathe: Breathe): Promise<Buffer> {
   const pieces: Buffer[] = [];
   for (let at = 0, end = 0; at < text.length; at = end) {
     const pause = breathe();

@@ -35,7 +35,11 @@ test.each([0, 1, 2])(
       waits += 1;
       return undefined;
     });
-    expect(bytes.equals(Buffer.from(text))).toBe(true);
+    expect(Buffer.from(text).equals(bytes as Buffer)).toBe(true);
     expect(waits).toBeGreaterThan(2);
   },
 );
+
+test('a short text is sent as it is', () => {
+  expect(encodeText('{"data":{}}', () => undefined)).toBe('{"data":{}}');
+});
