@@ -26,7 +26,7 @@ import {
 } from './http/request-guards.js';
 import { createDrain } from './http/graceful-shutdown.js';
 import { createHostCheck, guardHost } from './http/host-check.js';
-import { createFanout } from './live/fanout.js';
+import { Fanout } from './live/fanout.js';
 import { GraphqlHttp } from './http/apollo.js';
 import { dataHeaders, noStore, requestId, setHeaders } from './http/response-headers.js';
 import { createRequestClass } from './http/incoming-request.js';
@@ -226,7 +226,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const shared = { rules, origins, callers, meter, admission, networkCaller };
   const graphql = new GraphqlHttp({ ...options, ...shared, compiledQueries, connections });
   await graphql.start();
-  const fanout = createFanout({ ...options, rules, metrics: telemetry.metrics, ledger: admission.ledger });
+  const fanout = new Fanout({ ...options, rules, metrics: telemetry.metrics, ledger: admission.ledger });
   const live = { ...options, ...shared, drain, fanout };
   const streams = createStreams(live);
   telemetry.metrics.gauge('trivium_streams', 'Open streams over HTTP.', () => streams.size);

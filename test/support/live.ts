@@ -11,7 +11,7 @@ import type { Grant, Resolvers } from '../../src/generated/resolvers.js';
 import { recordDeliveries } from '../../src/api/webhook-families.js';
 import { createCursors } from '../../src/graphql/relay/relay.js';
 import { createSealer } from '../../src/lib/sealer.js';
-import { createFanout } from '../../src/server/live/fanout.js';
+import { Fanout } from '../../src/server/live/fanout.js';
 import type { Outlet } from '../../src/server/live/outlet.js';
 import { createRules } from '../../src/server/operation/operation-rules.js';
 import { openDatabase } from './database.js';
@@ -78,7 +78,7 @@ export function createTestClient<Context extends { readonly feed: Feed }>(resolv
       variableValues,
       outlet,
     };
-    return createFanout({ schema, rules, feed, metrics, ledger }).subscribe(subscription);
+    return new Fanout({ schema, rules, feed, metrics, ledger }).subscribe(subscription);
   }
 
   return {

@@ -46,42 +46,26 @@ export function refuse(request: FastifyRequest, reply: FastifyReply, status: num
 /** In bytes: a longer body waits for its turn to be parsed. */
 const longBody = 64 * 1024;
 
+/** What answers `/graphql`. */
+interface GraphqlRouteParts {
+  readonly graphql: GraphqlHttp;
+  readonly streams: GraphqlStreams;
+  readonly compiledQueries: CompiledQueries | undefined;
+  readonly pages: Pages;
+  readonly admission: Admission;
+  readonly networkCaller: (request: IncomingMessage) => string;
+}
+
 /**
  * `/graphql`: operations by GET and POST, and the explorer for a browser's GET; `/graphql/stream`: operations whose
  * answers stay open. All other methods are refused.
  */
-export function serveGraphql(
-  routes: FastifyInstance,
-  parts: {
-    readonly graphql: GraphqlHttp;
-    readonly streams: GraphqlStreams;
-    readonly compiledQueries: CompiledQueries | undefined;
-    readonly pages: Pages;
-    readonly admission: Admission;
-    readonly networkCaller: (request: IncomingMessage) => string;
-  },
-): void {
-  const { graphql, streams, compiledQueries, pages, admission, networkCaller } = parts;
-  const held = new WeakMap<FastifyRequest, Holding>();
+export function serveGraphql(routes: FastifyInstance, parts: GraphqlRouteParts): void {
+  const { graphql, streams, pages } = parts;
+  const held = parseBodies(routes, parts);
   /** What was parsed is held until the operation is answered or, if it is a subscription, established. */
   const stream = (request: FastifyRequest, reply: FastifyReply, format: StreamFormat) =>
     streams.handle(request, reply, format).finally(() => held.get(request)?.release());
-  routes.addHook('preParsing', (request, _, payload, next) => {
-    const read = compiledQueries?.handedOver(request.raw)?.body;
-    next(null, read ? Readable.from([read]) : payload);
-  });
-  // `__proto__` and `constructor` are allowed as names: nothing here assigns one object's members to another.
-  const parseJson = routes.getDefaultJsonParser('ignore', 'ignore');
-  routes.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
-    if (!isUtf8(body)) return done(notUtf8());
-    const caller = networkCaller(request.raw);
-    const parsed = admission.ledger.open(caller, 'parsed');
-    if (!parsed.resize(heapOfJson(body))) return done(new OverloadedRequest());
-    held.set(request, parsed);
-    const parse = () => void parseJson(request, body.toString(), done);
-    return body.length > longBody ? void admission.inTurn(caller, parse) : parse();
-  });
-  routes.addContentTypeParser('*', (_, __, done) => done(null));
   routes.route({
     method: ['GET', 'POST'],
     url: '/graphql',
@@ -112,6 +96,31 @@ export function serveGraphql(
   });
   for (const url of ['/graphql', '/graphql/stream'])
     refuseOthers(routes, url, ['GET', 'POST'], 'Use GET or POST for GraphQL.');
+}
+
+/** Has JSON parsed, each caller in turn, and charged; returns what the body of a request holds of the memory. */
+function parseBodies(
+  routes: FastifyInstance,
+  { compiledQueries, admission, networkCaller }: GraphqlRouteParts,
+): WeakMap<FastifyRequest, Holding> {
+  const held = new WeakMap<FastifyRequest, Holding>();
+  routes.addHook('preParsing', (request, _, payload, next) => {
+    const read = compiledQueries?.handedOver(request.raw)?.body;
+    next(null, read ? Readable.from([read]) : payload);
+  });
+  // `__proto__` and `constructor` are allowed as names: nothing here assigns one object's members to another.
+  const parseJson = routes.getDefaultJsonParser('ignore', 'ignore');
+  routes.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
+    if (!isUtf8(body)) return done(notUtf8());
+    const caller = networkCaller(request.raw);
+    const parsed = admission.ledger.open(caller, 'parsed');
+    if (!parsed.resize(heapOfJson(body))) return done(new OverloadedRequest());
+    held.set(request, parsed);
+    const parse = () => void parseJson(request, body.toString(), done);
+    return body.length > longBody ? void admission.inTurn(caller, parse) : parse();
+  });
+  routes.addContentTypeParser('*', (_, __, done) => done(null));
+  return held;
 }
 
 /** What a client that accepts no answer of ours could accept, or where it could go. */

@@ -2,6 +2,7 @@ import {
   createSourceEventStream,
   execute,
   getOperationAST,
+  type DocumentNode,
   type ExecutionArgs,
   type ExecutionResult,
   type GraphQLFormattedError,
@@ -17,25 +18,16 @@ import { Unrenderable } from '../../events/feed/retrier.js';
 import type { Member, Rendering } from '../../events/feed/subscription-group.js';
 import { isObject } from '../../lib/json.js';
 import type { MemoryLedger } from '../../lib/memory-ledger.js';
-import { createHoldings, weigh } from './subscription-quota.js';
+import { createHoldings, weigh, type Holdings } from './subscription-quota.js';
 import type { Metrics, Value } from '../../lib/telemetry/metrics.js';
 import type { Outlet } from './outlet.js';
 import type { Place } from '../../events/log/log-position.js';
 import type { Rules } from '../operation/operation-rules.js';
-import { createSharingAnalysis } from './share-scope.js';
+import { createSharingAnalysis, type Sharing } from './share-scope.js';
 
 /** A subscription, and where its updates are sent. */
 export interface LiveSubscription extends ExecutionArgs {
   readonly outlet: Outlet;
-}
-
-/** Executes each event once for all equal subscriptions, whatever their transport. */
-export interface Fanout {
-  /**
-   * As graphql-js `subscribe`, but the iterable never yields: updates go straight to the outlet. The iterable
-   * ends with the feed, rejects if the place to resume from is no longer kept, and leaves its group on `return()`.
-   */
-  subscribe(subscription: LiveSubscription): Promise<Awaited<OperationResult>>;
 }
 
 /** How many updates were sent, by all. */
@@ -47,99 +39,118 @@ interface Sent {
 const ignore = (): void => undefined;
 const ended = { done: true, value: undefined } as const;
 
-/** Fan-out over the feed's multicast. */
-export function createFanout(options: {
+/** The schema that is executed, the feed whose events it is executed on, and what bounds and measures it. */
+interface FanoutOptions {
   readonly schema: GraphQLSchema;
   readonly rules: Rules;
   readonly feed: Pick<Feed, 'multicast' | 'cursor' | 'place'>;
   readonly metrics: Metrics;
   readonly ledger: MemoryLedger;
-}): Fanout {
-  const { schema, rules, feed, metrics } = options;
-  const { multicast } = feed;
-  const sharingOf = createSharingAnalysis(schema);
-  const holdings = createHoldings(options.ledger);
-  const sent: Sent = { live: metrics.updates.of('live'), replayed: metrics.updates.of('replayed') };
-  metrics.gauge('trivium_subscriptions', 'Subscriptions that are established.', () => holdings.size);
-  metrics.gauge(
-    'trivium_subscription_groups',
-    'Groups of equal subscriptions: each renders an event once.',
-    () => multicast.size,
-  );
+}
 
-  /** What tells apart the groups of one document: operation name, variables and, where it is personal, the user. */
-  function parametersOf({ document, operationName, variableValues, contextValue }: ExecutionArgs): string {
-    const { isPersonal, cursorVariables } = sharingOf(document);
-    const variables = Object.entries(variableValues ?? {}).filter(([name]) => !cursorVariables.has(name));
-    const who = isPersonal ? userOf(contextValue) : null;
-    return JSON.stringify([operationName ?? null, Object.fromEntries(variables), who], sortMembers);
+/** Executes each event once for all equal subscriptions, whatever their transport. */
+export class Fanout {
+  readonly #rules: Rules;
+  readonly #feed: FanoutOptions['feed'];
+  readonly #metrics: Metrics;
+  readonly #sharingOf: (document: DocumentNode) => Sharing;
+  readonly #holdings: Holdings;
+  readonly #sent: Sent;
+
+  constructor({ schema, rules, feed, metrics, ledger }: FanoutOptions) {
+    this.#rules = rules;
+    this.#feed = feed;
+    this.#metrics = metrics;
+    this.#sharingOf = createSharingAnalysis(schema);
+    this.#holdings = createHoldings(ledger);
+    this.#sent = { live: metrics.updates.of('live'), replayed: metrics.updates.of('replayed') };
+    metrics.gauge('trivium_subscriptions', 'Subscriptions that are established.', () => this.#holdings.size);
+    metrics.gauge(
+      'trivium_subscription_groups',
+      'Groups of equal subscriptions: each renders an event once.',
+      () => feed.multicast.size,
+    );
+  }
+
+  /**
+   * As graphql-js `subscribe`, but the iterable never yields: updates go straight to the outlet. The iterable
+   * ends with the feed, rejects if the place to resume from is no longer kept, and leaves its group on `return()`.
+   */
+  async subscribe({ outlet, ...args }: LiveSubscription): Promise<Awaited<OperationResult>> {
+    const source = await createSourceEventStream(args);
+    if (!(Symbol.asyncIterator in source)) return source as Awaited<OperationResult>;
+    if (!isSource(source))
+      throw new Error('A subscription resolver must return what `Feed.follow` returns, or a `LiveSource`.');
+    const request = isLive(source) ? undefined : source.request;
+    const subscriber = new Subscriber(outlet, this.#sent, request?.after);
+    const { key, release } = this.#hold(args, isLive(source) ? [] : source.selected);
+    try {
+      subscriber.leave = this.#join(key, args, source, subscriber);
+    } catch (error) {
+      release();
+      throw error;
+    }
+    subscriber.release = release;
+    const { multicast } = this.#feed;
+    // Before anything is sent: a group never sends to a new member at once.
+    outlet.begin?.(request && (request.cursor ?? this.#feed.cursor(this.#feed.place())), () =>
+      multicast.passed(key, subscriber),
+    );
+    return subscriber;
   }
 
   /** The group's key, and a function that releases what is accounted for; `RATE_LIMITED` if that is too much. */
-  function hold(args: ExecutionArgs, selected: SubscriptionSource<unknown>['selected']) {
+  #hold(args: ExecutionArgs, selected: SubscriptionSource<unknown>['selected']) {
     const { document } = args;
     const operation = getOperationAST(document, args.operationName)!;
-    const { fields } = rules.costs.of(document, operation, args.variableValues ?? undefined);
-    const parameters = parametersOf(args);
+    const { fields } = this.#rules.costs.of(document, operation, args.variableValues ?? undefined);
+    const parameters = parametersOf(args, this.#sharingOf(document));
     const key = parameters + document.loc?.source.body;
     const held = weigh({ document, key, parameters, selected, fields });
-    const release = holdings.take(userOf(args.contextValue), held);
+    const release = this.#holdings.take(userOf(args.contextValue), held);
     if (!release) throw tooMuchHeld();
-    metrics.operationCost.of('subscription').add(fields);
+    this.#metrics.operationCost.of('subscription').add(fields);
     return { key, release };
   }
 
-  /** Returns a function that executes the operation on what a view has made. */
-  function executor({ contextValue, ...shared }: ExecutionArgs) {
-    // The group may outlive its first member: it keeps that caller's session, but nothing else of the operation.
-    const base = (contextValue as Context).detached();
-    const toPayload = (result: ExecutionResult, context: Context): string => {
-      const answer = rules.showResult(result, context);
-      if (answer.errors?.some(isInternal)) throw new Error('An event could not be rendered.');
-      return JSON.stringify(answer);
-    };
-    return (rootValue: unknown): Payload | Promise<Payload> => {
-      if (rootValue === undefined) return undefined;
-      const context = base.detached();
-      const result = execute({ ...shared, contextValue: context, rootValue });
-      return 'then' in result
-        ? result.then((later) => toPayload(later, context))
-        : toPayload(result, context);
-    };
-  }
-
   /** Adds the subscriber to those that want the same of the source; returns a function to leave. */
-  function join(key: string, args: ExecutionArgs, source: Source, member: Member): () => void {
-    const run = executor(args);
+  #join(key: string, args: ExecutionArgs, source: Source, member: Member): () => void {
+    const run = executor(args, this.#rules);
     if (isLive(source)) return source.broadcast.join(key, (item) => run(source.view(item)), member);
     const { request, view, selected } = source;
     const render: Rendering['render'] = (entry, replayed) => run(view(entry, replayed));
-    return multicast.join(key, { family: request.family, selection: selected[0], render }, member);
+    return this.#feed.multicast.join(key, { family: request.family, selection: selected[0], render }, member);
   }
+}
 
-  return {
-    async subscribe({ outlet, ...args }) {
-      const source = await createSourceEventStream(args);
-      if (!(Symbol.asyncIterator in source)) return source as Awaited<OperationResult>;
-      if (!isSource(source))
-        throw new Error('A subscription resolver must return what `Feed.follow` returns, or a `LiveSource`.');
-      const request = isLive(source) ? undefined : source.request;
-      const subscriber = new Subscriber(outlet, sent, request?.after);
-      const { key, release } = hold(args, isLive(source) ? [] : source.selected);
-      try {
-        subscriber.leave = join(key, args, source, subscriber);
-      } catch (error) {
-        release();
-        throw error;
-      }
-      subscriber.release = release;
-      // Before anything is sent: a group never sends to a new member at once.
-      outlet.begin?.(request && (request.cursor ?? feed.cursor(feed.place())), () =>
-        multicast.passed(key, subscriber),
-      );
-      return subscriber;
-    },
+/** What tells apart the groups of one document: operation name, variables and, where it is personal, the user. */
+function parametersOf(
+  { operationName, variableValues, contextValue }: ExecutionArgs,
+  { isPersonal, cursorVariables }: Sharing,
+): string {
+  const variables = Object.entries(variableValues ?? {}).filter(([name]) => !cursorVariables.has(name));
+  const who = isPersonal ? userOf(contextValue) : null;
+  return JSON.stringify([operationName ?? null, Object.fromEntries(variables), who], sortMembers);
+}
+
+/** Returns a function that executes the operation on what a view has made. */
+function executor({ contextValue, ...shared }: ExecutionArgs, rules: Rules) {
+  // The group may outlive its first member: it keeps that caller's session, but nothing else of the operation.
+  const base = (contextValue as Context).detached();
+  return (rootValue: unknown): Payload | Promise<Payload> => {
+    if (rootValue === undefined) return undefined;
+    const context = base.detached();
+    const result = execute({ ...shared, contextValue: context, rootValue });
+    return 'then' in result
+      ? result.then((later) => payloadOf(later, context, rules))
+      : payloadOf(result, context, rules);
   };
+}
+
+function payloadOf(result: ExecutionResult, context: Context, rules: Rules): string {
+  const answer = rules.showResult(result, context);
+  if (answer.errors?.some(isInternal)) throw new Error('An event could not be rendered.');
+  return JSON.stringify(answer);
 }
 
 /**

@@ -1,5 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { getOperationAST, GraphQLError, type ExecutionResult, type GraphQLSchema } from 'graphql';
+import {
+  getOperationAST,
+  GraphQLError,
+  type ExecutionArgs,
+  type ExecutionResult,
+  type FormattedExecutionResult,
+  type GraphQLFormattedError,
+  type GraphQLSchema,
+} from 'graphql';
 import { CloseCode, makeServer, type Context as GraphqlSocket, type SubscribePayload } from 'graphql-ws';
 import type { Context, MakeContext } from '../../api/context.js';
 import type { Session } from '../../domains/sessions/session.js';
@@ -53,9 +61,43 @@ export interface ProtocolOptions {
 
 /** `graphql-transport-ws` by graphql-ws: who may connect, which operations are taken, and what clients see of them. */
 export function createProtocol(options: ProtocolOptions) {
-  const { schema, rules, sessions, callers, makeContext, fanout, meter, admission, telemetry } = options;
+  const protocol = new Protocol(options);
+  return makeServer<Credentials, Connection>({
+    onConnect: (socket) => protocol.admit(socket),
+    onSubscribe: (socket, id) => protocol.prepare(socket, id),
+    // What `prepare` returned, though its type does not say so.
+    subscribe: (args) => options.fanout.subscribe(args as LiveSubscription).catch(failedStream),
+    // Only for queries: the messages of subscriptions bypass graphql-ws.
+    onNext: (socket, _, __, args, result) => protocol.answer(socket, args, result as ExecutionResult),
+    onOperation({ extra: { operations } }, id, _, args, result) {
+      if (!(Symbol.asyncIterator in result)) return;
+      operations?.get(id)?.establish();
+      // The arguments are what `prepare` made: graphql-ws keeps them while a subscription lasts, which needs them no longer.
+      Object.assign(args, { contextValue: undefined, variableValues: undefined });
+    },
+    onError: (socket, _, __, errors) => protocol.refuse(socket, errors),
+    onComplete({ extra }, id) {
+      extra.running -= 1;
+      extra.operations?.get(id)?.ending?.abort();
+    },
+    onClose({ extra }) {
+      extra.unwatch();
+      extra.operations?.endAll();
+    },
+  });
+}
 
-  async function admit({ extra }: Socket): Promise<boolean> {
+/** What the gateway does at each step of the protocol. */
+class Protocol {
+  readonly #options: ProtocolOptions;
+
+  constructor(options: ProtocolOptions) {
+    this.#options = options;
+  }
+
+  /** Whether the client may go on after `connection_init`; if not, its socket is closed. */
+  async admit({ extra }: Socket): Promise<boolean> {
+    const { callers, meter, telemetry, connections } = this.#options;
     const { socket, headers = {}, initPayload } = extra;
     const given = memberOf(initPayload, 'authorization');
     extra.headers = undefined;
@@ -76,17 +118,21 @@ export function createProtocol(options: ProtocolOptions) {
     if (!session || socket.readyState !== socket.OPEN) return false;
     extra.admit(session);
     if ((headers[costHeader] ?? memberOf(initPayload, costHeader)) !== undefined) extra.asksForCost = true;
-    options.connections.protect(extra.stream);
-    extra.unwatch = sessions.watch(session, (change) => {
-      // A client whose grants are fewer comes back by itself, and gets what is left of them.
-      if (change === 'restricted') extra.restart();
-      else socket.close(CloseCode.Unauthorized, 'Session ended');
-    });
+    connections.protect(extra.stream);
+    extra.unwatch = this.#watch(session, extra);
     return true;
   }
 
+  #watch(session: Session, extra: Connection): () => void {
+    return this.#options.sessions.watch(session, (change) => {
+      // A client whose grants are fewer comes back by itself, and gets what is left of them.
+      if (change === 'restricted') extra.restart();
+      else extra.socket.close(CloseCode.Unauthorized, 'Session ended');
+    });
+  }
+
   /** Refuses an operation, or begins it when its turn comes. */
-  function prepare({ extra }: Socket, id: string): Prepared | Promise<Prepared> {
+  prepare({ extra }: Socket, id: string): Prepared | Promise<Prepared> {
     if (extra.running >= maxRunning) return [tooMany()];
     const operation = extra.operations?.get(id);
     const payload = operation?.payload;
@@ -95,16 +141,17 @@ export function createProtocol(options: ProtocolOptions) {
     const begin = (work: Work | undefined) => {
       operation.whenSettled(() => work?.end());
       const isWanted = !operation.isCompleted && extra.socket.readyState === extra.socket.OPEN;
-      const prepared = work && isWanted ? execution(extra, { id, payload }, work) : noRoom();
+      const prepared = work && isWanted ? this.#execution(extra, { id, payload }, work) : noRoom();
       if ('length' in prepared) extra.running -= 1;
       return prepared;
     };
-    const beginning = admission.begin(extra.caller, 0);
+    const beginning = this.#options.admission.begin(extra.caller, 0);
     return beginning instanceof Promise ? beginning.then(begin) : begin(beginning);
   }
 
-  function execution(extra: Connection, { id, payload }: Asked, work: Work): Prepared {
-    const prepared = prepareLive(options, payload, 'a websocket');
+  #execution(extra: Connection, { id, payload }: Asked, work: Work): Prepared {
+    const { schema, makeContext } = this.#options;
+    const prepared = prepareLive(this.#options, payload, 'a websocket');
     if (!('document' in prepared)) return refusalOf(prepared, extra.asksForCost);
     const { document, operation, variableValues, cost } = prepared;
     const ending = new LightAbortController(work.memory);
@@ -117,58 +164,38 @@ export function createProtocol(options: ProtocolOptions) {
     contextValue.cost = cost;
     extra.operations?.get(id)?.endBy(ending);
     const operationName = payload.operationName || null;
-    return {
-      schema,
-      document,
-      operationName,
-      variableValues,
-      contextValue,
-      outlet: new WebsocketOutlet(extra, id),
-    };
+    const outlet = new WebsocketOutlet(extra, id);
+    return { schema, document, operationName, variableValues, contextValue, outlet };
   }
 
-  return makeServer<Credentials, Connection>({
-    onConnect: admit,
-    onSubscribe: prepare,
-    // What `prepare` returned, though its type does not say so.
-    subscribe: (args) => fanout.subscribe(args as LiveSubscription).catch(failedStream),
-    // Only for queries: the messages of subscriptions bypass graphql-ws.
-    async onNext({ extra }, __, ___, { contextValue, document, operationName }, result) {
-      // Those who share what was read go on in the same turn of the event loop.
-      const pause = admission.breathe();
-      if (pause) await pause;
-      const { data } = result as ExecutionResult;
-      const shown = rules.showResult(result as ExecutionResult, contextValue as Context);
-      const operation = getOperationAST(document, operationName) ?? undefined;
-      const how = { transport: 'websocket', type: 'query', operation } as const;
-      meter.answered(how, contextValue as Context, { data, errors: shown.errors });
-      await admission.breathe();
-      const extensions = costReport(extra.asksForCost, contextValue as Context);
-      return extensions ? { ...shown, extensions: { ...extensions } } : shown;
-    },
-    // The arguments are what `prepare` made: graphql-ws keeps them while a subscription lasts, which no longer needs them.
-    onOperation({ extra: { operations } }, id, _, args, result) {
-      if (!(Symbol.asyncIterator in result)) return;
-      operations?.get(id)?.establish();
-      Object.assign(args, { contextValue: undefined, variableValues: undefined });
-    },
-    // An error that ended a stream comes wrapped in a GraphQLError, and would pass for the client's fault.
-    onError({ extra }, __, ___, errors) {
-      const shown = errors.map((error) =>
-        rules.show(error.originalError ?? error, { caller: extra.session?.caller ?? null }),
-      );
-      meter.refused('websocket', shown);
-      return shown;
-    },
-    onComplete({ extra }, id) {
-      extra.running -= 1;
-      extra.operations?.get(id)?.ending?.abort();
-    },
-    onClose: ({ extra }) => {
-      extra.unwatch();
-      extra.operations?.endAll();
-    },
-  });
+  /** What the client sees of a query's result. */
+  async answer(
+    { extra }: Socket,
+    args: ExecutionArgs,
+    result: ExecutionResult,
+  ): Promise<FormattedExecutionResult> {
+    const { admission, rules, meter } = this.#options;
+    const context = args.contextValue as Context;
+    // Those who share what was read go on in the same turn of the event loop.
+    const pause = admission.breathe();
+    if (pause) await pause;
+    const shown = rules.showResult(result, context);
+    const operation = getOperationAST(args.document, args.operationName) ?? undefined;
+    const how = { transport: 'websocket', type: 'query', operation } as const;
+    meter.answered(how, context, { data: result.data, errors: shown.errors });
+    await admission.breathe();
+    const extensions = costReport(extra.asksForCost, context);
+    return extensions ? { ...shown, extensions: { ...extensions } } : shown;
+  }
+
+  /** What the client sees of errors. One that ended a stream comes wrapped, and would pass for the client's fault. */
+  refuse({ extra }: Socket, errors: readonly GraphQLError[]): readonly GraphQLFormattedError[] {
+    const { rules, meter } = this.#options;
+    const caller = extra.session?.caller ?? null;
+    const shown = errors.map((error) => rules.show(error.originalError ?? error, { caller }));
+    meter.refused('websocket', shown);
+    return shown;
+  }
 }
 
 /**

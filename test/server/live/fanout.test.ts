@@ -10,7 +10,7 @@ import { createFeed } from '../../../src/events/feed/feed.js';
 import type { Log } from '../../../src/events/log/log.js';
 import { createCursors } from '../../../src/graphql/relay/relay.js';
 import { createSealer } from '../../../src/lib/sealer.js';
-import { createFanout } from '../../../src/server/live/fanout.js';
+import { Fanout } from '../../../src/server/live/fanout.js';
 import { WebsocketOutlet } from '../../../src/server/ws/websocket-outlet.js';
 import { MemoryLedger } from '../../../src/lib/memory-ledger.js';
 import { createRules } from '../../../src/server/operation/operation-rules.js';
@@ -62,7 +62,7 @@ async function openFanout(changes: Partial<Log> = {}) {
     },
   });
   const rules = createRules({ schema, introspection: false, telemetry });
-  const fanout = createFanout({
+  const fanout = new Fanout({
     schema,
     rules,
     feed,
