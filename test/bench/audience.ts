@@ -3,7 +3,7 @@ import { bearer, signIn } from './operations.js';
 import type { Server } from './process.js';
 import { openSenders } from './senders.js';
 import { openSubscribers } from './subscribers.js';
-import { shipmentDelivery } from './webhooks.js';
+import { shipmentDelivery, type ShipmentEvent } from './webhooks.js';
 
 /** A server that sends events to subscribers. */
 export interface Target {
@@ -23,14 +23,39 @@ const senderCount = 64;
 const patienceMs = 30_000;
 const quietMs = 300;
 
-const document = `subscription Live($carrier: String!) {
-  shipmentUpdates(filter: { carriers: [$carrier] }) {
-    cursor
-    replayed
-    event { eventId type stage occurredAt shipmentId status carrier trackingNumber }
-    shipment { shipmentId status stage updatedAt }
-  }
+const fields = `{
+  cursor
+  replayed
+  event { eventId type stage occurredAt shipmentId status carrier trackingNumber }
+  shipment { shipmentId status stage updatedAt }
 }`;
+
+/** What the subscribers of a group follow, and which events are for them. */
+export interface Following {
+  readonly document: string;
+  variables(group: number): object;
+  /** What an event for the group has of its own; `event` counts all events. */
+  event(group: number, event: number): Pick<ShipmentEvent, 'carrier' | 'shipmentId'>;
+}
+
+/** Each group follows a carrier. */
+const carriers: Following = {
+  document: `subscription Live($carrier: String!) { shipmentUpdates(filter: { carriers: [$carrier] }) ${fields} }`,
+  variables: (group) => ({ carrier: `carrier ${group}` }),
+  event: (group, event) => ({ carrier: `carrier ${group}`, shipmentId: `shp_${event % 1000}` }),
+};
+
+const shipmentsEach = 3;
+const shipmentOf = (group: number, which: number) => `shp_${group}_${which}`;
+
+/** Each group follows some shipments that nobody else does. */
+export const ownShipments: Following = {
+  document: `subscription Live($ids: [String!]!) { shipmentUpdates(filter: { shipmentIds: $ids }) ${fields} }`,
+  variables: (group) => ({
+    ids: Array.from({ length: shipmentsEach }, (_, which) => shipmentOf(group, which)),
+  }),
+  event: (group, event) => ({ shipmentId: shipmentOf(group, event % shipmentsEach) }),
+};
 
 let events = 0;
 const idPrefix = 'evt_';
@@ -48,8 +73,13 @@ function fail(what: string): never {
 }
 
 /** Opens subscribers of a target, divided into groups; resolves when all of their subscriptions are active. */
-export async function openAudience(target: Target, count: number, groups: number): Promise<Audience> {
-  const audience = await fill(target, count, groups);
+export async function openAudience(
+  target: Target,
+  count: number,
+  groups: number,
+  following = carriers,
+): Promise<Audience> {
+  const audience = await fill(target, count, groups, following);
   try {
     await allListening(audience);
     return audience;
@@ -67,7 +97,7 @@ async function credentialsOf({ server, init, transport }: Target, count: number)
   return (index: number) => headers[Math.floor(index / streamsEach)]!;
 }
 
-async function fill(target: Target, count: number, groups: number) {
+async function fill(target: Target, count: number, groups: number, following: Following) {
   const { server, transport = 'websocket' } = target;
   const told = new Map<string, Told>();
   const took: number[] = [];
@@ -78,7 +108,7 @@ async function fill(target: Target, count: number, groups: number) {
     count,
     transport,
     init: await credentialsOf(target, count),
-    subscribe: (index) => ({ query: document, variables: { carrier: `carrier ${index % groups}` } }),
+    subscribe: (index) => ({ query: following.document, variables: following.variables(index % groups) }),
     hear(eventId, index) {
       const one = told.get(eventId);
       // On a busy machine one may come late, of those sent before all were listening.
@@ -105,11 +135,7 @@ async function fill(target: Target, count: number, groups: number) {
   async function tell(group: number): Promise<void> {
     const eventId = idOf((events += 1));
     due[group]! += 1;
-    const delivery = shipmentDelivery(server.url, {
-      eventId,
-      shipmentId: `shp_${events % 1000}`,
-      carrier: `carrier ${group}`,
-    });
+    const delivery = shipmentDelivery(server.url, { eventId, ...following.event(group, events) });
     const heard = new Uint8Array(Math.ceil(count / groups));
     told.set(eventId, { sentAt: performance.now(), group, heard });
     await senders.send(delivery);

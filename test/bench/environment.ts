@@ -17,13 +17,20 @@ export interface GatewayStart extends Omit<Start, 'args'> {
   readonly file?: string;
 }
 
+/** How a file in `test/bench` is started. */
+export interface FileStart extends Pick<Start, 'cores'> {
+  /** Where it stores what is durable, if it does, as `GatewayStart.database`; by default in a file of its own. */
+  readonly database?: string;
+  readonly flags?: readonly string[];
+}
+
 /** What a suite runs in: an upstream, a folder, and the processes that it starts. */
 export interface Environment {
   /** A folder for files, which is deleted at the end. */
   readonly folder: string;
   start(options: Start): Promise<Server>;
   /** Starts a file in `test/bench`, with the upstream's address and a path for a ledger of its own. */
-  startFile(file: string, flags?: readonly string[]): Promise<Server>;
+  startFile(file: string, options?: FileStart): Promise<Server>;
   /** Starts the built gateway as `npm start` does, with all grants for everybody. */
   startGateway(options: GatewayStart): Promise<Server>;
 }
@@ -52,6 +59,7 @@ export async function withEnvironment<T>(run: (environment: Environment) => Prom
   const watch = guard(folder);
   const upstream = await startUpstream();
   const servers: Server[] = [];
+  let files = 0;
 
   async function start(options: Start): Promise<Server> {
     const server = await startServer(options);
@@ -75,10 +83,15 @@ export async function withEnvironment<T>(run: (environment: Environment) => Prom
     return await run({
       folder,
       start,
-      startFile: (file, more = []) =>
+      startFile: (file, { flags: more = [], database = `events-${(files += 1)}.db`, ...rest } = {}) =>
         start({
+          ...rest,
           args: [...flags, ...more, `test/bench/${file}`],
-          env: { UPSTREAM: upstream.url, LEDGER: join(folder, `${file.replaceAll('/', '-')}.db`) },
+          env: {
+            UPSTREAM: upstream.url,
+            LEDGER: join(folder, `ledger-${(files += 1)}.db`),
+            DATABASE: database.includes('://') ? database : join(folder, database),
+          },
         }),
       startGateway: ({ database, flags: more = [], file, env, ...rest }) =>
         start({

@@ -1,13 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { allTold, openAudience, type Audience, type Target } from './audience.js';
-import { interleave, median, type Outcome, type Turn } from './interleave.js';
+import {
+  begin,
+  byHand,
+  byStream,
+  chosen,
+  durablePeers,
+  gateway,
+  rawSockets,
+  type Contestant,
+} from './contestants.js';
+import { interleave, median, spread, type Outcome, type Turn } from './interleave.js';
 import { keepAwake, quantile } from './load.js';
-import { bearer, signIn } from './operations.js';
-import { installPeers } from './peers.js';
 import type { Server } from './process.js';
 import { say } from './say.js';
 import { withEnvironment, type Environment } from './environment.js';
-import { ours, type Row, type SuiteOptions } from './table.js';
+import type { Row, SuiteOptions } from './table.js';
 
 /** The results of one mode of sending. */
 interface Sent {
@@ -24,7 +32,7 @@ const modes = ['burst', 'storm', 'paced'] as const;
 type Mode = (typeof modes)[number];
 type Told = Readonly<Record<Mode, Sent>>;
 
-const rounds = 3;
+const fullRounds = 5;
 const pacedEachMs = 100;
 /** How many milliseconds each mode is measured in a round: of a few paced events, the p99 would be the maximum. */
 const usual: Readonly<Record<Mode, number>> = { burst: 600, storm: 600, paced: 2000 };
@@ -38,58 +46,42 @@ const inStorm = 64;
 const sizes = [1000, 5000];
 const groupings = [1, 100, 1000];
 
-/** The names of the measurements. */
-export const fanoutNames = [
-  'memory',
-  ...sizes.flatMap((count) => groupings.map((groups) => `${count}/${groups}`)),
-];
-
-/** What it costs to send an event to many subscribers, by websocket and by server-sent events, compared with a bare `ws.send` to each and other servers. */
-export function runFanout({ short, only }: SuiteOptions): Promise<readonly Row[]> {
-  const lengths = short ? brief : usual;
-  let cold = true;
-  return withEnvironment(async (environment) => {
-    const targets = only === 'memory' ? [] : await startTargets(environment);
-    for (const target of targets) await warmUp(target);
-    const rows = [];
-    for (const count of short && only === undefined ? sizes.slice(0, 1) : sizes) {
-      if (only === undefined || only === 'memory') rows.push(...(await weigh(environment, count)));
-      for (const groups of groupings) {
-        const name = `${count}/${groups}`;
-        if (only !== undefined && only !== name) continue;
-        say(`fanout: ${name} …`);
-        const turns = targets.map((target) => turnOf(target, count, groups, lengths));
-        const outcomes = await interleave(turns, rounds, cold ? 1 : 0);
-        cold = false;
-        for (const mode of modes)
-          rows.push(...outcomes.map((outcome) => toRow(name, mode, outcome, outcomes[0]!)));
-      }
-    }
-    return rows;
-  });
+/** So many subscribers in so many groups. */
+interface Crowd {
+  readonly name: string;
+  readonly count: number;
+  readonly groups: number;
 }
 
-async function startTargets({ startFile, startGateway }: Environment, flags: readonly string[] = []) {
-  const base = await startFile('servers/raw-ws.js', flags);
-  const targets: Target[] = [{ who: 'raw ws', server: base, init: {} }];
-  const inMemory = ['--import', './test/bench/servers/in-memory.js'];
-  const gateways = [
-    { who: ours },
-    { who: `${ours} by sse`, transport: 'stream' as const },
-    { who: `${ours} in memory`, more: inMemory },
-  ];
-  for (const { who, more = [], ...how } of gateways) {
-    const database = `gateway-${Math.random()}.db`;
-    const server = await startGateway({ database, flags: [...flags, ...more] });
-    const init = bearer(await signIn(server.url));
-    targets.push({ who, server, init, ...how });
-  }
-  if (installPeers())
-    for (const who of ['graphql-ws', 'mercurius', 'yoga']) {
-      const file = who === 'graphql-ws' ? who : `${who}-live`;
-      targets.push({ who, server: await startFile(`peers/${file}.js`, flags), init: {} });
-    }
-  return targets;
+const crowds: readonly Crowd[] = sizes.flatMap((count) =>
+  groupings.map((groups) => ({ name: `${count}/${groups}`, count, groups })),
+);
+
+/** The names of the measurements. */
+export const fanoutNames = ['memory', ...crowds.map(({ name }) => name)];
+
+/** What it costs to send an event to many subscribers, compared with a server written by hand for the same, and with others. */
+export function runFanout({ short, only, rounds, who }: SuiteOptions): Promise<readonly Row[]> {
+  const lengths = short ? brief : usual;
+  const few = short && only === undefined;
+  const isWanted = ({ name, count }: Crowd) =>
+    only === undefined ? !few || count === sizes[0] : only === name;
+  return withEnvironment(async (environment) => {
+    const all = [byHand, rawSockets, gateway, byStream(gateway), ...durablePeers()];
+    const contestants = chosen(all, who);
+    const rows: Row[] = [];
+    if (only === undefined || only === 'memory')
+      for (const count of few ? sizes.slice(0, 1) : sizes)
+        rows.push(...(await weigh(environment, contestants, count)));
+    const wanted = crowds.filter(isWanted);
+    if (wanted.length === 0) return rows;
+    const turns = contestants.map((contestant) => turnOf(environment, contestant, wanted, lengths));
+    const outcomes = await interleave(turns, rounds ?? (short ? 1 : fullRounds), 0);
+    for (const { name } of wanted)
+      for (const mode of modes)
+        rows.push(...outcomes.map((outcome) => toRow(name, mode, outcome, outcomes[0]!)));
+    return rows;
+  });
 }
 
 /** Sends some thousands of events, since the code of a server that has just started is not compiled yet. */
@@ -149,33 +141,54 @@ async function send(mode: Mode, audience: Audience, server: Server, lengths: typ
   };
 }
 
-function turnOf(target: Target, count: number, groups: number, lengths: typeof usual): Turn<Told> {
+/** Starts a server, and measures all crowds with it. */
+function turnOf(
+  environment: Environment,
+  contestant: Contestant,
+  wanted: readonly Crowd[],
+  lengths: typeof usual,
+): Turn<ReadonlyMap<string, Told>> {
   return {
-    who: target.who,
-    score: ({ burst }) => burst.perSecond,
+    who: contestant.who,
+    score: (told) => told.get(wanted[0]!.name)!.burst.perSecond,
     async run() {
-      const audience = await openAudience(target, count, groups);
-      try {
-        return {
-          burst: await send('burst', audience, target.server, lengths),
-          storm: await send('storm', audience, target.server, lengths),
-          paced: await send('paced', audience, target.server, lengths),
-        };
-      } finally {
-        await audience.stop();
-      }
+      say(`fanout: ${contestant.who} …`);
+      const target = await begin(contestant, environment);
+      await warmUp(target);
+      const told = new Map<string, Told>();
+      for (const crowd of wanted) told.set(crowd.name, await tellCrowd(target, crowd, lengths));
+      await target.server.stop();
+      return told;
     },
   };
+}
+
+async function tellCrowd(target: Target, { count, groups }: Crowd, lengths: typeof usual): Promise<Told> {
+  const audience = await openAudience(target, count, groups);
+  try {
+    return {
+      burst: await send('burst', audience, target.server, lengths),
+      storm: await send('storm', audience, target.server, lengths),
+      paced: await send('paced', audience, target.server, lengths),
+    };
+  } finally {
+    await audience.stop();
+  }
 }
 
 /**
  * Measures how much memory each further subscriber takes, in idle processes that have some already. The young
  * generation is kept small: it grows with short-lived objects, which would be counted as the subscribers' memory.
  */
-async function weigh(environment: Environment, count: number): Promise<Row[]> {
+async function weigh(
+  environment: Environment,
+  contestants: readonly Contestant[],
+  count: number,
+): Promise<Row[]> {
   say(`fanout: memory of ${count} …`);
   const kilobytes: { readonly who: string; readonly kb: number; readonly heapKb: number }[] = [];
-  for (const target of await startTargets(environment, ['--max-semi-space-size=1'])) {
+  for (const contestant of contestants) {
+    const target = await begin(contestant, environment, { flags: ['--max-semi-space-size=1'] });
     const first = await openAudience(target, alreadyThere, 1);
     const before = await target.server.read({ settled: true });
     const audience = await openAudience(target, count, 1);
@@ -197,23 +210,28 @@ async function weigh(environment: Environment, count: number): Promise<Row[]> {
   }));
 }
 
-function toRow(name: string, mode: Mode, { who, outcomes }: Outcome<Told>, base: Outcome<Told>): Row {
-  const middle = (read: (sent: Sent) => number) => median(outcomes.map((told) => read(told[mode])));
+function toRow(
+  name: string,
+  mode: Mode,
+  { who, outcomes }: Outcome<ReadonlyMap<string, Told>>,
+  base: Outcome<ReadonlyMap<string, Told>>,
+): Row {
+  const sentOf = (told: ReadonlyMap<string, Told>) => told.get(name)![mode];
+  const middle = (read: (sent: Sent) => number) => median(outcomes.map((told) => read(sentOf(told))));
   // The rate of paced events is the same everywhere: there the latency counts.
-  const score = (told: Told) => (mode === 'paced' ? 1 / told[mode].p99 : told[mode].perSecond);
-  const ratios = outcomes.map((told, round) => score(told) / score(base.outcomes[round]!));
+  const score = ({ p99, perSecond }: Sent) => (mode === 'paced' ? 1 / p99 : perSecond);
+  const toBase = (read: (sent: Sent) => number) =>
+    outcomes.map((told, round) => read(sentOf(told)) / read(sentOf(base.outcomes[round]!)));
   return {
     suite: 'fanout',
     name: `${mode} ${name}`,
     who,
-    ratio: median(ratios),
-    low: Math.min(...ratios),
-    high: Math.max(...ratios),
+    ...spread(toBase(score)),
     perSecond: middle(({ perSecond }) => perSecond),
     p50ms: middle(({ p50 }) => p50),
     p99ms: middle(({ p99 }) => p99),
     lagP99ms: middle(({ lagP99 }) => lagP99),
     cpuUs: middle(({ cpuUs }) => cpuUs),
-    perCpu: median(outcomes.map((told, round) => base.outcomes[round]![mode].cpuUs / told[mode].cpuUs)),
+    perCpu: median(toBase(({ cpuUs }) => 1 / cpuUs)),
   };
 }

@@ -13,6 +13,8 @@ export interface Outcome<T> {
   readonly ratio: number;
   readonly low: number;
   readonly high: number;
+  /** The ratio in each round. */
+  readonly rounds: readonly number[];
   readonly score: number;
   readonly outcomes: readonly T[];
 }
@@ -36,16 +38,19 @@ export async function interleave<T>(
     }
   const scores = turns.map(({ score }, index) => outcomes[index]!.map(score));
   return turns.map(({ who }, index) => {
-    const ratios = scores[index]!.map((score, round) => score / scores[0]![round]!).toSorted((a, b) => a - b);
+    const ratios = scores[index]!.map((score, round) => score / scores[0]![round]!);
     return {
       who,
-      ratio: median(ratios),
-      low: ratios[0]!,
-      high: ratios.at(-1)!,
+      ...spread(ratios),
       score: median(scores[index]!),
       outcomes: outcomes[index]!,
     };
   });
+}
+
+/** The ratio of a row, with the least and the greatest in any round. */
+export function spread(rounds: readonly number[]) {
+  return { ratio: median(rounds), low: Math.min(...rounds), high: Math.max(...rounds), rounds };
 }
 
 export function median(values: readonly number[]): number {

@@ -7,6 +7,8 @@ export interface Options {
   readonly suites: readonly string[];
   readonly short: boolean;
   readonly only: string | undefined;
+  readonly rounds: number | undefined;
+  readonly who: readonly string[] | undefined;
   /** Files for the results, which can be written. */
   readonly json: string | undefined;
   readonly markdown: string | undefined;
@@ -20,20 +22,22 @@ interface Named {
 /** Reads the arguments; throws what to tell the user. */
 export function readOptions(args: readonly string[], all: Readonly<Record<string, Named>>): Options {
   const known = Object.keys(all);
-  const usage = `npm run bench -- [${known.join('|')}] [--only NAME] [--short] [--json FILE] [--markdown FILE]`;
+  const usage = `npm run bench -- [${known.join('|')}] [--only NAME] [--short] [--rounds N] [--who A,B] [--json FILE] [--markdown FILE]`;
   const { values, positionals } = parse(args, usage);
   const unknown = positionals.filter((name) => !known.includes(name));
   if (unknown.length > 0) throw new Error(`There is no suite ${unknown.join(', ')}.\n${usage}`);
   const named = positionals.length > 0 ? positionals : known;
 
   const { short, only, json, markdown } = values;
+  const rounds = values.rounds === undefined ? undefined : Number(values.rounds);
+  if (rounds !== undefined && !(rounds >= 1)) throw new Error(`--rounds takes a number.\n${usage}`);
   const suites = only === undefined ? named : named.filter((name) => all[name]!.names.includes(only));
   if (suites.length === 0) {
     const names = named.map((name) => `${name}: ${all[name]!.names.join(', ') || 'none'}`);
     throw new Error(`There is no measurement ${only}. Their names:\n${names.join('\n')}`);
   }
   for (const path of [json, markdown]) if (path !== undefined) checkWritable(path);
-  return { suites, short, only, json, markdown };
+  return { suites, short, only, rounds, who: values.who?.split(','), json, markdown };
 }
 
 function parse(args: readonly string[], usage: string) {
@@ -44,6 +48,8 @@ function parse(args: readonly string[], usage: string) {
       options: {
         short: { type: 'boolean', default: false },
         only: { type: 'string' },
+        rounds: { type: 'string' },
+        who: { type: 'string' },
         json: { type: 'string' },
         markdown: { type: 'string' },
       },

@@ -32,8 +32,8 @@ const fewest = 5_000;
 const roomFor = 4;
 
 /** What a query costs, compared with a hand-written handler that does the same, and with other servers. */
-export function runQueries({ short, only }: SuiteOptions): Promise<readonly Row[]> {
-  const [rounds, ms] = short ? [3, 400] : [21, 500];
+export function runQueries({ short, only, rounds }: SuiteOptions): Promise<readonly Row[]> {
+  const [usualRounds, ms] = short ? [3, 400] : [21, 500];
   return withEnvironment(async ({ startFile, startGateway }) => {
     const at = async (who: string, server: Promise<Server>): Promise<Target> => ({
       who,
@@ -59,7 +59,9 @@ export function runQueries({ short, only }: SuiteOptions): Promise<readonly Row[
         await sliceOfFixed(fixed, query, ms, base),
         sliceOf({ ...gateway, who: `${ours}, shared` }, query, ms, 'shared'),
       ];
-      rows.push(...(await interleave(turns, rounds, warmUps)).map((outcome) => toRow(query, outcome)));
+      rows.push(
+        ...(await interleave(turns, rounds ?? usualRounds, warmUps)).map((outcome) => toRow(query, outcome)),
+      );
     }
     return rows;
   });
@@ -175,7 +177,7 @@ function askerOf(
   };
 }
 
-function toRow({ name }: Query, { who, ratio, low, high, outcomes }: Outcome<Slice>): Row {
+function toRow({ name }: Query, { who, ratio, low, high, rounds, outcomes }: Outcome<Slice>): Row {
   const middle = (read: (slice: Slice) => number) => median(outcomes.map(read));
   return {
     suite: 'queries',
@@ -184,6 +186,7 @@ function toRow({ name }: Query, { who, ratio, low, high, outcomes }: Outcome<Sli
     ratio,
     low,
     high,
+    rounds,
     perSecond: middle(score),
     p50ms: middle(({ p50 }) => p50),
     p99ms: middle(({ p99 }) => p99),

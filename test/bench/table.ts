@@ -10,8 +10,10 @@ export interface Row {
   /** The least and the greatest ratio in any round. */
   readonly low?: number;
   readonly high?: number;
+  /** The ratio in each round. */
+  readonly rounds?: readonly number[];
   /** Figures of this machine at this time, which mean nothing elsewhere. */
-  readonly [figure: string]: string | number | undefined;
+  readonly [figure: string]: string | number | readonly number[] | undefined;
 }
 
 /** How a suite is to be run. */
@@ -20,14 +22,23 @@ export interface SuiteOptions {
   readonly short: boolean;
   /** Run only the measurement with this name. */
   readonly only?: string | undefined;
+  /** Run so many rounds, instead of as many as the suite finds right. */
+  readonly rounds?: number | undefined;
+  /** Leave out the servers whose names have none of these words; the base is never left out. */
+  readonly who?: readonly string[] | undefined;
 }
 
 /** The gateway's name in a row. */
 export const ours = 'trivium';
 
-/** Rows as an aligned table with a column for every member that a row has. */
+/** The members of a row that are not shown in a table. */
+const hidden: readonly string[] = ['suite', 'rounds'];
+
+/** Rows as an aligned table with a column for every other member that a row has. */
 export function toTable(rows: readonly Row[]): string {
-  const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))].filter((name) => name !== 'suite');
+  const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))].filter(
+    (name) => !hidden.includes(name),
+  );
   const cells = [columns, ...rows.map((row) => columns.map((column) => show(row[column])))];
   const widths = columns.map((_, index) => Math.max(...cells.map((line) => line[index]!.length)));
   return cells.map((line) => toLine(line, widths)).join('\n');
@@ -40,8 +51,8 @@ function toLine(cells: readonly string[], widths: readonly number[]): string {
   return padded.join('  ').trimEnd();
 }
 
-function show(value: string | number | undefined): string {
-  if (typeof value !== 'number') return value ?? '';
+function show(value: Row[string]): string {
+  if (typeof value !== 'number') return value === undefined ? '' : String(value);
   if (Math.abs(value) >= 100) return value.toFixed(0);
   return value.toFixed(2);
 }

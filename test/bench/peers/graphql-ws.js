@@ -3,5 +3,5 @@ import { WebSocketServer } from 'ws';
 import { listen } from '../servers/listen.js';
 import { liveSchema, takeWebhook } from './live.js';
 
-const server = listen(async (_, body) => ({ body: takeWebhook(body) }));
+const server = listen(takeWebhook);
 useServer({ schema: liveSchema() }, new WebSocketServer({ server, path: '/graphql' }));

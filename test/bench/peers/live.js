@@ -1,27 +1,33 @@
 import { makeExecutableSchema } from '@graphql-tools/schema';
-import { toUpdate } from '../servers/shipment-update.js';
+import { openStore } from '../servers/durable-store.js';
+import { follow, followers, matches } from '../servers/filter-index.js';
 import { resolvers, typeDefs } from './resolvers.js';
 
-/** Who follows which carrier: the plainest publish and subscribe there can be. */
-const followers = new Map();
+/** The store that the hand-written server has, in front of the plainest publish and subscribe there can be. */
+const store = await openStore((updates) => {
+  for (const update of updates) for (const push of followers(update.event)) push(update);
+});
 
-function follow(carrier) {
-  const waiting = [];
+/** Takes a webhook, and resolves with what to answer. */
+export const takeWebhook = store.take;
+
+function subscribe(filter, after) {
+  const missed = after == null ? [] : store.after(after).filter(({ event }) => matches(filter, event));
+  const waiting = missed.map((update) => ({ shipmentUpdates: update }));
   let wake;
   const push = (update) => {
     if (wake) wake({ done: false, value: { shipmentUpdates: update } });
     else waiting.push({ shipmentUpdates: update });
     wake = undefined;
   };
-  const group = followers.get(carrier) ?? new Set();
-  followers.set(carrier, group.add(push));
+  const leave = follow(filter, push);
   return {
     next: () =>
       waiting.length > 0
         ? Promise.resolve({ done: false, value: waiting.shift() })
         : new Promise((resolve) => (wake = resolve)),
     async return() {
-      group.delete(push);
+      leave();
       wake?.({ done: true, value: undefined });
       return { done: true, value: undefined };
     },
@@ -36,13 +42,18 @@ export const liveSchema = () =>
     typeDefs,
     resolvers: {
       ...resolvers,
-      Subscription: { shipmentUpdates: { subscribe: (_, { filter }) => follow(filter.carriers[0]) } },
+      Query: {
+        ...resolvers.Query,
+        liveCursor: () => String(store.head()),
+        shipments: (_, { first }) => ({ nodes: store.newest(first) }),
+      },
+      Shipment: {
+        events: ({ shipmentId }, { first }) => ({
+          nodes: store.eventsOf(shipmentId, first).map(({ event }) => event),
+        }),
+      },
+      Subscription: {
+        shipmentUpdates: { subscribe: (_, { filter, after }) => subscribe(filter, after) },
+      },
     },
   });
-
-/** Tells the followers of a webhook, and gives what to answer it with. */
-export function takeWebhook(body) {
-  const update = toUpdate(body);
-  for (const push of followers.get(update.event.carrier) ?? []) push(update);
-  return '{"received":true}';
-}

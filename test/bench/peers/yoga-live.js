@@ -6,7 +6,7 @@ import { liveSchema, takeWebhook } from './live.js';
 
 /** As Yoga's documents connect it to graphql-ws. */
 const yoga = createYoga({ schema: liveSchema(), logging: false });
-const server = listen(async (_, body) => ({ body: takeWebhook(body) }));
+const server = listen(takeWebhook);
 useServer(
   {
     execute: (args) => args.rootValue.execute(args),

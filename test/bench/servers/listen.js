@@ -3,11 +3,18 @@ import { createServer } from 'node:http';
 /** As long as the gateway's: a server that is busy for longer would close connections on which a request waits. */
 const keepAliveTimeout = 72_000;
 
-/** Answers every request with what `answer(request, body)` returns, and prints the server's address. */
+/**
+ * Answers every request with what `answer(request, body)` returns, and prints the server's address. With `stream`, the
+ * answer is left to that function.
+ */
 export function listen(answer) {
   const server = createServer({ keepAliveTimeout }, (request, response) => {
     const chunks = [];
-    const reply = ({ status = 200, body }) => {
+    const reply = ({ status = 200, body, stream }) => {
+      if (stream) {
+        stream(response);
+        return;
+      }
       response.writeHead(status, {
         'content-type': 'application/json; charset=utf-8',
         'content-length': Buffer.byteLength(body),
