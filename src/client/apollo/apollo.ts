@@ -11,7 +11,7 @@ import {
 import { OperationTypeNode } from 'graphql';
 import type { Answer, Trivium } from '../core/trivium.js';
 import type { CoveredList } from '../live/cover.js';
-import { canonical, createCoverage, edgeTypes, isNext, type Coverage } from '../live/coverage.js';
+import { canonical, Coverage, edgeTypes, isNext } from '../live/coverage.js';
 import { replaced, type Entity, type Filter } from '../live/order.js';
 import { onViewer } from '../live/viewer.js';
 
@@ -34,7 +34,7 @@ export interface ApolloOptions {
  */
 export function createApolloClient(trivium: Trivium, options: ApolloOptions = {}): ApolloClient {
   const cache = createCache(options.cache);
-  const coverage = createCoverage({
+  const coverage = new Coverage({
     trivium,
     apply: (list, entity) => place(cache, list, entity),
     expired: () => void client.resetStore().catch(() => {}),

@@ -1,5 +1,5 @@
 import type { Answer } from './error.js';
-import { follow, type Followed } from './follow.js';
+import { Followed } from './follow.js';
 import type { HttpOptions, Post } from './http.js';
 import { createSocket } from './socket.js';
 import type { Sink, Transport } from './transport.js';
@@ -14,107 +14,106 @@ export interface LiveOptions extends HttpOptions {
   readonly webSocketImpl?: unknown;
 }
 
-/** All subscriptions of a client. */
-export interface Live {
-  /** Subscribes, and resumes; returns what unsubscribes. */
-  subscribe(query: string, variables: Record<string, unknown>, sink: Sink): () => void;
-  /** Connects again, as somebody else signed in. */
-  restart(): void;
-  /** Connects at once where there is no connection, and finds out at once whether there is one. */
-  wake(): void;
-  stop(): void;
-}
-
-/**
- * Creates the subscriptions of a client; they connect at the first one, and fall back to streams where no websocket
- * opens.
- */
-export function createLive(options: LiveOptions): Live {
+/** All subscriptions of a client; they connect at the first one, and fall back to streams where no websocket opens. */
+export class Live {
+  readonly #options: LiveOptions;
+  readonly #webSocketImpl: unknown;
   /** What is followed, and what tells that it is complete. */
-  const active = new Map<Followed, () => void>();
-  const { url, post, credentials, webSocketImpl = globalThis.WebSocket } = options;
-  let transport: Transport | undefined;
-  let isTrying = false;
-  let fellBack = webSocketImpl === undefined;
-  let isStopped = false;
+  readonly #active = new Map<Followed, () => void>();
+  #transport: Transport | undefined;
+  #isTrying = false;
+  #fellBack: boolean;
+  #isStopped = false;
 
-  function current(): Transport {
-    return (transport ??=
-      webSocketImpl === undefined
-        ? createFallback(options)
+  constructor(options: LiveOptions) {
+    this.#options = options;
+    this.#webSocketImpl = options.webSocketImpl ?? globalThis.WebSocket;
+    this.#fellBack = this.#webSocketImpl === undefined;
+  }
+
+  /** Subscribes, and resumes; returns what unsubscribes. */
+  subscribe(query: string, variables: Record<string, unknown>, sink: Sink): () => void {
+    if (this.#isStopped) {
+      queueMicrotask(() => sink.complete());
+      return () => {};
+    }
+    const { post } = this.#options;
+    const end = () => this.#active.delete(followed);
+    const complete = () => {
+      end();
+      sink.complete();
+    };
+    const followed = new Followed({ transport: () => this.#current(), post }, query, variables, {
+      ...sink,
+      next: (answer: Answer) => sink.next(answer),
+      error(failure) {
+        end();
+        sink.error(failure);
+      },
+      complete,
+    });
+    this.#active.set(followed, complete);
+    return () => {
+      end();
+      followed.stop();
+    };
+  }
+
+  /** Connects again, as somebody else signed in. */
+  restart(): void {
+    // Whether tabs have the same session may have changed.
+    if (this.#transport && this.#fellBack) this.#changeTo(createFallback(this.#options));
+    else this.#transport?.restart();
+  }
+
+  /** Connects at once where there is no connection, and finds out at once whether there is one. */
+  wake(): void {
+    this.#transport?.wake();
+    for (const followed of this.#active.keys()) followed.hurry();
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    for (const [followed, complete] of this.#active) {
+      followed.stop();
+      complete();
+    }
+    this.#transport?.stop();
+  }
+
+  #current(): Transport {
+    const { url, credentials } = this.#options;
+    return (this.#transport ??=
+      this.#webSocketImpl === undefined
+        ? createFallback(this.#options)
         : createSocket({
             url,
-            webSocketImpl,
+            webSocketImpl: this.#webSocketImpl,
             token: () => credentials().token,
-            onNeverOpened: () => void fallBack(),
+            onNeverOpened: () => void this.#fallBack(),
           }));
   }
 
   /** Goes on without websockets, if the gateway answers and it is only they that do not open. */
-  async function fallBack(): Promise<void> {
-    if (isTrying) return;
-    isTrying = true;
-    const socket = transport;
+  async #fallBack(): Promise<void> {
+    if (this.#isTrying) return;
+    this.#isTrying = true;
+    const socket = this.#transport;
     try {
-      await post({ query: '{ __typename }', variables: {} });
-      if (!isStopped && transport === socket) changeTo(createFallback(options));
+      await this.#options.post({ query: '{ __typename }', variables: {} });
+      if (!this.#isStopped && this.#transport === socket) this.#changeTo(createFallback(this.#options));
     } catch {
-      isTrying = false; // the gateway cannot be reached at all
+      this.#isTrying = false; // the gateway cannot be reached at all
     }
   }
 
-  function changeTo(next: Transport): void {
-    const old = transport;
-    transport = next;
-    fellBack = true;
-    for (const followed of active.keys()) followed.move();
+  #changeTo(next: Transport): void {
+    const old = this.#transport;
+    this.#transport = next;
+    this.#fellBack = true;
+    for (const followed of this.#active.keys()) followed.move();
     old?.stop();
   }
-
-  return {
-    subscribe(query, variables, sink) {
-      if (isStopped) {
-        queueMicrotask(() => sink.complete());
-        return () => {};
-      }
-      const end = () => active.delete(followed);
-      const complete = () => {
-        end();
-        sink.complete();
-      };
-      const followed = follow({ transport: current, post }, query, variables, {
-        ...sink,
-        next: (answer: Answer) => sink.next(answer),
-        error(failure) {
-          end();
-          sink.error(failure);
-        },
-        complete,
-      });
-      active.set(followed, complete);
-      return () => {
-        end();
-        followed.stop();
-      };
-    },
-    restart() {
-      // Whether tabs have the same session may have changed.
-      if (transport && fellBack) changeTo(createFallback(options));
-      else transport?.restart();
-    },
-    wake() {
-      transport?.wake();
-      for (const followed of active.keys()) followed.hurry();
-    },
-    stop() {
-      isStopped = true;
-      for (const [followed, complete] of active) {
-        followed.stop();
-        complete();
-      }
-      transport?.stop();
-    },
-  };
 }
 
 /** Server-sent events; in a browser one tab runs them for all that have the same session. */

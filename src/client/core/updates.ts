@@ -8,82 +8,102 @@ const maxWaiting = 1_000;
 /**
  * What a subscription brings, as an async iterator that ends with it, or throws its failure. Nothing is lost between two
  * calls of `next`; if too much waits, the subscription is left, and resumed where it was once all of that is taken.
- * `open` subscribes with the `variables`, in which `after` is kept up to date, and returns what unsubscribes. It ends when
- * `signal` is aborted, if that is given.
  */
-export function toIterator<Data>(
-  text: string,
-  variables: Record<string, unknown>,
-  open: (sink: Sink) => () => void,
-  signal?: AbortSignal,
-): AsyncIterableIterator<Data, undefined> {
-  const resumes = takesAfter(text);
-  const waiting: Data[] = [];
-  let close: (() => void) | undefined;
-  let end: { readonly failure?: unknown } | undefined;
-  let wake = () => {};
+export class Updates<Data> implements AsyncIterableIterator<Data, undefined> {
+  readonly #resumes: boolean;
+  readonly #variables: Record<string, unknown>;
+  readonly #open: (sink: Sink) => () => void;
+  readonly #signal: AbortSignal | undefined;
+  readonly #waiting: Data[] = [];
+  #close: (() => void) | undefined;
+  #end: { readonly failure?: unknown } | undefined;
+  #wake = () => {};
+  #last: Promise<unknown> = Promise.resolve();
 
-  function finish(how: { readonly failure?: unknown }): void {
-    end ??= how;
-    signal?.removeEventListener('abort', leave);
-    close?.();
-    close = undefined;
-    wake();
+  /**
+   * `open` subscribes with the `variables`, in which `after` is kept up to date, and returns what unsubscribes. It ends
+   * when `signal` is aborted, if that is given.
+   */
+  constructor(
+    text: string,
+    variables: Record<string, unknown>,
+    open: (sink: Sink) => () => void,
+    signal?: AbortSignal,
+  ) {
+    this.#resumes = takesAfter(text);
+    this.#variables = variables;
+    this.#open = open;
+    this.#signal = signal;
+    signal?.addEventListener('abort', this.#leave);
+    if (signal?.aborted) this.#leave();
+    else this.#start();
   }
 
-  function leave(): void {
-    waiting.length = 0;
-    finish({});
+  [Symbol.asyncIterator](): this {
+    return this;
   }
 
-  function take(answer: Answer): void {
-    if (answer.data == null) return finish({ failure: failureOf(answer) });
-    waiting.push(answer.data as Data);
+  next(): Promise<IteratorResult<Data, undefined>> {
+    const result = this.#last.then(() => this.#pull());
+    this.#last = result.catch(() => {});
+    return result;
+  }
+
+  async return(): Promise<IteratorResult<Data, undefined>> {
+    this.#leave();
+    return { done: true, value: undefined };
+  }
+
+  readonly #leave = (): void => {
+    this.#waiting.length = 0;
+    this.#finish({});
+  };
+
+  #finish(how: { readonly failure?: unknown }): void {
+    this.#end ??= how;
+    this.#signal?.removeEventListener('abort', this.#leave);
+    this.#pause();
+    this.#wake();
+  }
+
+  /** Leaves the subscription. */
+  #pause(): void {
+    this.#close?.();
+    this.#close = undefined;
+  }
+
+  #start(): void {
+    this.#close = this.#open({
+      next: (answer) => this.#take(answer),
+      error: (failure) => this.#finish({ failure }),
+      complete: () => this.#finish({}),
+    });
+    if (this.#end) this.#close();
+  }
+
+  #take(answer: Answer): void {
+    if (answer.data == null) return this.#finish({ failure: failureOf(answer) });
+    this.#waiting.push(answer.data as Data);
     const cursor = cursorOf(answer.data);
-    if (resumes && cursor !== undefined) variables['after'] = cursor;
-    if (resumes && cursor !== undefined && waiting.length >= maxWaiting) {
-      close?.();
-      close = undefined;
+    if (this.#resumes && cursor !== undefined) {
+      this.#variables['after'] = cursor;
+      if (this.#waiting.length >= maxWaiting) this.#pause();
     }
-    return wake();
+    return this.#wake();
   }
 
-  function start(): void {
-    close = open({ next: take, error: (failure) => finish({ failure }), complete: () => finish({}) });
-    if (end) close();
-  }
-
-  async function pull(): Promise<IteratorResult<Data, undefined>> {
+  async #pull(): Promise<IteratorResult<Data, undefined>> {
     for (;;) {
-      const [update] = waiting.splice(0, 1);
+      const [update] = this.#waiting.splice(0, 1);
       if (update !== undefined) return { done: false, value: update };
-      if (end) {
-        const { failure } = end;
-        end = {};
+      if (this.#end) {
+        const { failure } = this.#end;
+        this.#end = {};
         if (failure !== undefined) throw failure as Error;
         return { done: true, value: undefined };
       }
-      if (!close) start();
-      await new Promise<void>((resolve) => (wake = resolve));
+      if (!this.#close) this.#start();
+      await new Promise<void>((resolve) => (this.#wake = resolve));
     }
   }
-
-  let last: Promise<unknown> = Promise.resolve();
-  signal?.addEventListener('abort', leave);
-  if (signal?.aborted) leave();
-  else start();
-  return {
-    [Symbol.asyncIterator]() {
-      return this;
-    },
-    next() {
-      const result = last.then(() => pull());
-      last = result.catch(() => {});
-      return result;
-    },
-    async return() {
-      leave();
-      return { done: true, value: undefined };
-    },
-  };
 }

@@ -6,26 +6,8 @@ import { Cover, type CoveredList, type List } from './cover.js';
 import { Freshest } from './freshest.js';
 import { isPlaceable, matches, type Entity, type Filter } from './order.js';
 import { argumentsOf, responseName, rootFields } from './root-fields.js';
-import { createStreams } from './streams.js';
+import { createStreams, type Streams } from './streams.js';
 import type { Family } from './store.js';
-
-/** What the gateway says, made fit for a cache of another client: no row goes back in time, and no list misses an event. */
-export interface Coverage {
-  /**
-   * Runs a query or mutation. The answer is as the cache may have it: with the newest states that are known. The lists that
-   * it has are kept in mind if the operation selects `liveCursor` beside them, and are live from there while a
-   * subscription covers them. Rejects if there was no answer, and with `SESSION_CHANGED` if it is one for somebody who is not
-   * signed in any more.
-   */
-  execute(document: DocumentNode, variables: object, signal?: AbortSignal): Promise<Answer>;
-  /**
-   * Subscribes. A subscription to all of a family (without a filter) covers the cache's lists of it: it begins where each
-   * of them is, moves them on, and tells `apply` what they miss. The sink hears each event once.
-   */
-  subscribe(document: DocumentNode, variables: object, sink: Sink): () => void;
-  /** Forgets all: somebody else signed in. */
-  clear(): void;
-}
 
 /** The cache that is kept covered: how it takes an entity, and how it asks for everything again. */
 export interface CoverageOptions {
@@ -59,142 +41,167 @@ export const edgeTypes: Readonly<Record<Family, string>> = {
   payments: 'PaymentEdge',
 };
 
-/** Keeps the lists of a cache live, under whatever client has that cache. */
-export function createCoverage({ trivium, apply, bySelection, expired }: CoverageOptions): Coverage {
-  const streams = createStreams(trivium.subscribe);
-  const freshest = new Freshest();
-  const lists = new Map<string, List>();
-  const covers = new Set<Cover>();
+/**
+ * Keeps the lists of a cache live, under whatever client has that cache: what the gateway says is made fit for it, so that
+ * no row goes back in time, and no list misses an event.
+ */
+export class Coverage {
+  readonly #options: CoverageOptions;
+  readonly #streams: Streams;
+  readonly #freshest = new Freshest();
+  readonly #lists = new Map<string, List>();
+  readonly #covers = new Set<Cover>();
   /** Counts who was signed in. */
-  let epoch = 0;
+  #epoch = 0;
 
-  function take(list: List, { data }: Answer): void {
+  constructor(options: CoverageOptions) {
+    this.#options = options;
+    this.#streams = createStreams(options.trivium.subscribe);
+  }
+
+  /**
+   * Runs a query or mutation. The answer is as the cache may have it: with the newest states that are known. The lists that
+   * it has are kept in mind if the operation selects `liveCursor` beside them, and are live from there while a
+   * subscription covers them. Rejects if there was no answer, and with `SESSION_CHANGED` if it is one for somebody who is not
+   * signed in any more.
+   */
+  async execute(document: DocumentNode, variables: object, signal?: AbortSignal): Promise<Answer> {
+    const mine = this.#epoch;
+    const answered = this.#awaitPages(document, variables);
+    const answer = await this.#options.trivium.execute(document, variables, signal).finally(answered);
+    if (mine !== this.#epoch && !answer.errors) throw sessionChanged();
+    if (mine !== this.#epoch) return { errors: answer.errors! };
+    if (answer.data == null) return answer;
+    return { ...answer, data: this.#fit(document, variables, answer.data) };
+  }
+
+  /**
+   * Subscribes. A subscription to all of a family (without a filter) covers the cache's lists of it: it begins where each
+   * of them is, moves them on, and tells `apply` what they miss. The sink hears each event once.
+   */
+  subscribe(document: DocumentNode, variables: object, sink: Sink): () => void {
+    const [field] = rootFields(document);
+    const family = field && families[field.name.value];
+    const { filter } = field ? argumentsOf(field, variables) : {};
+    const next = (answer: Answer) => sink.next(this.#freshest.refresh(answer));
+    const error = (failure: TriviumError) => sink.error(failure);
+    const complete = () => sink.complete();
+    const alone = (one: Sink) => this.#options.trivium.subscribe(document, variables, one);
+    if (!family || Object.values(filter ?? {}).some((value) => value != null))
+      return alone({ next, error, complete });
+    const stop = () => {
+      this.#covers.delete(cover);
+      cover.stop();
+    };
+    const cover = new Cover(family, {
+      next,
+      complete,
+      alone,
+      join: (list, listener) => this.#streams.join(document, withoutAfter(variables), list.cursor, listener),
+      take: (list, answer) => this.#take(list, this.#freshest.refresh(answer)),
+      fail: (failure) => {
+        if (failure.code === 'CURSOR_EXPIRED' || failure.code === 'CURSOR_INVALID') return this.#expire();
+        stop();
+        return error(failure);
+      },
+    });
+    this.#covers.add(cover);
+    cover.start([...this.#lists.values()]);
+    return stop;
+  }
+
+  /** Forgets all: somebody else signed in. */
+  clear(): void {
+    this.#epoch++;
+    this.#lists.clear();
+    this.#freshest.clear();
+    for (const cover of this.#covers) cover.startAgain();
+  }
+
+  /** The log cannot be read from where a list is: all lists are asked for again. */
+  #expire(): void {
+    this.#lists.clear();
+    for (const cover of this.#covers) cover.startAgain();
+    this.#options.expired();
+  }
+
+  #take(list: List, { data }: Answer): void {
     const entity = entityOf(data);
     if (!entity || !isPlaceable(list.filter, entity)) return;
     for (const one of list.meanwhile) one.set(entity.id, entity);
-    apply(list, entity);
-  }
-
-  function keyOf(field: FieldNode, variables: object): string {
-    const { filter } = argumentsOf(field, variables) as { filter?: Filter };
-    const selection = bySelection ? selectionOf(field) : undefined;
-    return JSON.stringify([families[field.name.value], canonical(filter), selection]);
+    this.#options.apply(list, entity);
   }
 
   /**
    * Has what takes place from now on go to the further pages of lists, too, which are asked for. Returns what is called with
    * the answer, or its failure.
    */
-  function awaitPages(document: DocumentNode, variables: object): () => void {
+  #awaitPages(document: DocumentNode, variables: object): () => void {
     const paged = rootFields(document).filter((field) => argumentsOf(field, variables)['after'] != null);
-    const found = paged.flatMap((field) => lists.get(keyOf(field, variables)) ?? []);
+    const found = paged.flatMap((field) => this.#lists.get(this.#keyOf(field, variables)) ?? []);
     const waits = found.map((list) => [list, new Map<string, Entity>()] as const);
     for (const [list, entities] of waits) list.meanwhile.add(entities);
     return () => {
       for (const [list, entities] of waits) {
         list.meanwhile.delete(entities);
-        whenCached(list, () => {
-          for (const entity of entities.values()) apply(list, freshest.refresh(entity));
+        this.#whenCached(list, () => {
+          for (const entity of entities.values()) this.#options.apply(list, this.#freshest.refresh(entity));
         });
       }
     };
   }
 
   /** Acts once the cache has the answer that is now passed on, if it has the list then. */
-  function whenCached(list: List, act: () => void): void {
+  #whenCached(list: List, act: () => void): void {
     setTimeout(() => {
-      if ([...lists.values()].includes(list)) act();
+      if ([...this.#lists.values()].includes(list)) act();
     });
   }
 
-  /** The log cannot be read from where a list is: all lists are asked for again. */
-  function expire(): void {
-    lists.clear();
-    for (const cover of covers) cover.startAgain();
-    expired();
+  /** An answer's data as the cache may have it. */
+  #fit(document: DocumentNode, variables: object, given: unknown): unknown {
+    const data = this.#freshest.refresh(given) as Record<string, unknown>;
+    const { liveCursor } = data;
+    if (typeof liveCursor !== 'string') return data;
+    const fields = rootFields(document).filter((field) => families[field.name.value]);
+    const noted = fields.map((field) => {
+      const name = responseName(field);
+      return [name, this.#noteList(field, variables, data[name] as Page, liveCursor)];
+    });
+    return { ...data, ...Object.fromEntries(noted) };
   }
 
   /** Keeps in mind where a list of an answer is; returns it without what is known not to belong to it any more. */
-  function noteList(field: FieldNode, variables: object, page: Page, liveCursor: string): Page {
+  #noteList(field: FieldNode, variables: object, page: Page, liveCursor: string): Page {
     const family = families[field.name.value];
     const { after, before, filter } = argumentsOf(field, variables) as { filter?: Filter } & Variables;
     if (!family || !page?.edges) return page;
-    const selection = bySelection ? selectionOf(field) : undefined;
-    const key = keyOf(field, variables);
+    const key = this.#keyOf(field, variables);
     const { hasNextPage, endCursor } = page.pageInfo ?? {};
     const end = hasNextPage ? page.edges.at(-1)?.node : undefined;
-    const known = lists.get(key);
+    const known = this.#lists.get(key);
     if (after == null && before == null) {
+      const selection = this.#selectionOf(field);
       const place = { end, endCursor, cursor: liveCursor, meanwhile: new Set<never>() };
       const list: List = { family, filter, selection, ...place };
-      for (const cover of covers) if (known) cover.leave(known);
-      lists.set(key, list);
+      for (const cover of this.#covers) if (known) cover.leave(known);
+      this.#lists.set(key, list);
       // What has happened since the answer goes on top of it.
-      whenCached(list, () => covers.forEach((cover) => cover.join(list)));
+      this.#whenCached(list, () => this.#covers.forEach((cover) => cover.join(list)));
     } else if (known && isNext(after, known.endCursor)) Object.assign(known, { end, endCursor });
     const belongs = ({ node }: { readonly node: Entity }) =>
       !isPlaceable(filter, node) || matches(filter, node);
     return { ...page, edges: page.edges.filter(belongs) };
   }
 
-  /** An answer's data as the cache may have it. */
-  function fit(document: DocumentNode, variables: object, given: unknown): unknown {
-    const data = freshest.refresh(given) as Record<string, unknown>;
-    const { liveCursor } = data;
-    if (typeof liveCursor !== 'string') return data;
-    const fields = rootFields(document).filter((field) => families[field.name.value]);
-    const noted = fields.map((field) => {
-      const name = responseName(field);
-      return [name, noteList(field, variables, data[name] as Page, liveCursor)];
-    });
-    return { ...data, ...Object.fromEntries(noted) };
+  #keyOf(field: FieldNode, variables: object): string {
+    const { filter } = argumentsOf(field, variables) as { filter?: Filter };
+    return JSON.stringify([families[field.name.value], canonical(filter), this.#selectionOf(field)]);
   }
 
-  return {
-    async execute(document, variables, signal) {
-      const mine = epoch;
-      const answered = awaitPages(document, variables);
-      const answer = await trivium.execute(document, variables, signal).finally(answered);
-      if (mine !== epoch && !answer.errors) throw sessionChanged();
-      if (mine !== epoch) return { errors: answer.errors! };
-      return answer.data == null ? answer : { ...answer, data: fit(document, variables, answer.data) };
-    },
-    subscribe(document, variables, sink) {
-      const [field] = rootFields(document);
-      const family = field && families[field.name.value];
-      const { filter } = field ? argumentsOf(field, variables) : {};
-      const next = (answer: Answer) => sink.next(freshest.refresh(answer));
-      const error = (failure: TriviumError) => sink.error(failure);
-      const complete = () => sink.complete();
-      if (!family || Object.values(filter ?? {}).some((value) => value != null))
-        return trivium.subscribe(document, variables, { next, error, complete });
-      const stop = () => {
-        covers.delete(cover);
-        cover.stop();
-      };
-      const cover = new Cover(family, {
-        next,
-        complete,
-        join: (list, listener) => streams.join(document, withoutAfter(variables), list.cursor, listener),
-        alone: (alone) => trivium.subscribe(document, variables, alone),
-        take: (list, answer) => take(list, freshest.refresh(answer)),
-        fail(failure) {
-          if (failure.code === 'CURSOR_EXPIRED' || failure.code === 'CURSOR_INVALID') return expire();
-          stop();
-          return error(failure);
-        },
-      });
-      covers.add(cover);
-      cover.start([...lists.values()]);
-      return stop;
-    },
-    clear() {
-      epoch++;
-      lists.clear();
-      freshest.clear();
-      for (const cover of covers) cover.startAgain();
-    },
-  };
+  #selectionOf(field: FieldNode): string | undefined {
+    return this.#options.bySelection ? selectionOf(field) : undefined;
+  }
 }
 
 /** The failure of what was asked by somebody who is not signed in any more. */

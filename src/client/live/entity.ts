@@ -48,71 +48,85 @@ export function createLiveEntity<F extends Family>(
   family: F,
   id: string,
 ): LiveEntity<Families[F]['entity']> {
-  const { one, query, updates, id: idName, ids } = documents[family];
-  const listeners = new Set<() => void>();
-  let state: LiveEntityState<Entity> = { entity: null, loading: true, error: undefined };
-  let cursor: string | undefined;
-  let part: Part | undefined;
-  let epoch = 0;
+  return new FollowedEntity(trivium, family, id) as unknown as LiveEntity<Families[F]['entity']>;
+}
 
-  function show(change: Partial<LiveEntityState<Entity>>): void {
-    state = { ...state, ...change };
-    for (const listener of listeners) listener();
+class FollowedEntity implements LiveEntity<Entity> {
+  readonly #trivium: Trivium;
+  readonly #family: Family;
+  readonly #id: string;
+  readonly #listeners = new Set<() => void>();
+  #state: LiveEntityState<Entity> = { entity: null, loading: true, error: undefined };
+  #cursor: string | undefined;
+  #part: Part | undefined;
+  /** Counts what was begun, so that the answer to what was given up is not heard any more. */
+  #epoch = 0;
+
+  constructor(trivium: Trivium, family: Family, id: string) {
+    this.#trivium = trivium;
+    this.#family = family;
+    this.#id = id;
   }
 
-  function take(entity: Entity | null | undefined): void {
-    if (entity && newer(state.entity ?? undefined, entity) === entity) show({ entity });
+  get state(): LiveEntityState<Entity> {
+    return this.#state;
   }
 
-  function follow(after: string): void {
-    part = streamsOf(trivium).join(updates, { filter: { [ids]: [id] } }, after, {
+  /** Bound, since React takes it off. */
+  readonly listen = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    if (this.#listeners.size === 1) {
+      if (this.#cursor === undefined) void this.#load();
+      else this.#follow(this.#cursor);
+    }
+    return () => {
+      this.#listeners.delete(listener);
+      if (this.#listeners.size === 0) this.#pause();
+    };
+  };
+
+  async #load(): Promise<void> {
+    const mine = ++this.#epoch;
+    const { one, query, id: idName } = documents[this.#family];
+    try {
+      const answer = await this.#trivium.execute(query, { [idName]: this.#id });
+      if (mine !== this.#epoch) return;
+      if (answer.errors?.length || !answer.data) throw failureOf(answer);
+      const data = answer.data as Record<string, unknown>;
+      this.#take(data[one] as Entity | null);
+      this.#show({ loading: false, error: undefined });
+      this.#follow(data['liveCursor'] as string);
+    } catch (error) {
+      if (mine === this.#epoch) this.#show({ loading: false, error: error as TriviumError });
+    }
+  }
+
+  #follow(after: string): void {
+    const { one, updates, ids } = documents[this.#family];
+    this.#part = streamsOf(this.#trivium).join(updates, { filter: { [ids]: [this.#id] } }, after, {
       next: ({ data }) =>
-        take(Object.values((data ?? {}) as Record<string, Record<string, Entity>>)[0]?.[one]),
-      error(failure) {
-        part = undefined;
-        if (failure.code === 'CURSOR_EXPIRED' || failure.code === 'CURSOR_INVALID') void load();
-        else show({ error: failure });
+        this.#take(Object.values((data ?? {}) as Record<string, Record<string, Entity>>)[0]?.[one]),
+      error: (failure) => {
+        this.#part = undefined;
+        if (failure.code === 'CURSOR_EXPIRED' || failure.code === 'CURSOR_INVALID') void this.#load();
+        else this.#show({ error: failure });
       },
     });
   }
 
-  async function load(): Promise<void> {
-    const mine = ++epoch;
-    try {
-      const answer = await trivium.execute(query, { [idName]: id });
-      if (mine !== epoch) return;
-      if (answer.errors?.length || !answer.data) throw failureOf(answer);
-      const data = answer.data as Record<string, unknown>;
-      take(data[one] as Entity | null);
-      show({ loading: false, error: undefined });
-      follow(data['liveCursor'] as string);
-    } catch (error) {
-      if (mine === epoch) show({ loading: false, error: error as TriviumError });
-    }
+  #take(entity: Entity | null | undefined): void {
+    if (entity && newer(this.#state.entity ?? undefined, entity) === entity) this.#show({ entity });
   }
 
-  function pause(): void {
-    epoch++;
-    cursor = part?.cursor ?? cursor;
-    part?.stop();
-    part = undefined;
+  #show(change: Partial<LiveEntityState<Entity>>): void {
+    this.#state = { ...this.#state, ...change };
+    for (const listener of this.#listeners) listener();
   }
 
-  const entity: LiveEntity<Entity> = {
-    get state() {
-      return state;
-    },
-    listen(listener) {
-      listeners.add(listener);
-      if (listeners.size === 1) {
-        if (cursor === undefined) void load();
-        else follow(cursor);
-      }
-      return () => {
-        listeners.delete(listener);
-        if (listeners.size === 0) pause();
-      };
-    },
-  };
-  return entity as unknown as LiveEntity<Families[F]['entity']>;
+  #pause(): void {
+    this.#epoch++;
+    this.#cursor = this.#part?.cursor ?? this.#cursor;
+    this.#part?.stop();
+    this.#part = undefined;
+  }
 }

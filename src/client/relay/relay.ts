@@ -10,7 +10,7 @@ import type {
   RequestParameters,
 } from 'relay-runtime';
 import type { Trivium } from '../core/trivium.js';
-import { createCoverage, type Coverage } from '../live/coverage.js';
+import { Coverage } from '../live/coverage.js';
 import { onViewer } from '../live/viewer.js';
 import { Connections } from './connections.js';
 import { relay } from './runtime.js';
@@ -35,7 +35,7 @@ export interface RelayOptions {
 export function createRelayEnvironment(trivium: Trivium, { documents = {} }: RelayOptions = {}): Environment {
   const connections = new Connections();
   const retained = new Set<OperationDescriptor>();
-  const coverage = createCoverage({
+  const coverage = new Coverage({
     trivium,
     bySelection: true,
     apply: (list, entity) => connections.apply(environment, list, entity),

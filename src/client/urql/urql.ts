@@ -24,7 +24,7 @@ import {
   tap,
 } from 'wonka';
 import type { Answer, Sink, Trivium, TriviumError } from '../core/trivium.js';
-import { createCoverage, type Coverage } from '../live/coverage.js';
+import { Coverage } from '../live/coverage.js';
 import { onViewer } from '../live/viewer.js';
 import { hasLiveList } from './live-lists.js';
 import { ShownOperations } from './shown-operations.js';
@@ -60,7 +60,7 @@ export function triviumExchange(
   return ({ client, dispatchDebug }) => {
     const shown = new ShownOperations(client);
     const { source: resets$, next: reset } = makeSubject<void>();
-    const coverage = createCoverage({
+    const coverage = new Coverage({
       trivium,
       bySelection: true,
       apply: shown.apply,

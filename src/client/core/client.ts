@@ -1,0 +1,213 @@
+import { SignInDocument, SignOutDocument, ViewerDocument, type SignInMutation } from '../generated/index.js';
+import { textOf, type AnyDocument, type Document, type Payload } from './document.js';
+import { failureOf, TriviumError, type Answer } from './error.js';
+import { createPost, type Answered, type Post } from './http.js';
+import { Live } from './live.js';
+import { joinPage, type Page } from './page.js';
+import {
+  createSessionKeeper,
+  type Session,
+  type SessionKeeper,
+  type TokenStorage,
+  type Viewer,
+} from './session.js';
+import type { Sink } from './transport.js';
+import { Updates } from './updates.js';
+
+/** How to reach a gateway, and how to keep the session. */
+export interface TriviumOptions {
+  /** The gateway's origin, such as `https://api.example.com`; in a page of the gateway's own, `location.origin`. */
+  readonly url: string | URL;
+  /** The token of a session that exists already, for a program that has one. */
+  readonly token?: string;
+  /**
+   * Where the session's token is kept, such as `localStorage`. By default a browser keeps the session in a cookie that
+   * scripts cannot read, and any other program keeps its token in memory.
+   */
+  readonly storage?: TokenStorage;
+  /** In place of the global `fetch`. */
+  readonly fetch?: typeof globalThis.fetch;
+  /** In place of the global `WebSocket`: the class of the package `ws`, say, for Node.js 20. */
+  readonly webSocketImpl?: unknown;
+  /**
+   * Called once if the gateway has another schema than the one that this package was built with, found by its first
+   * answer. What both have goes on working. By default a warning on the console.
+   */
+  readonly onOtherSchema?: () => void;
+}
+
+/** What a call may be given besides its variables. */
+export interface CallOptions {
+  /** Gives up the call; a mutation that has begun still takes place. */
+  readonly signal?: AbortSignal;
+}
+
+/** What became of a sign-in. */
+export interface SignInResult {
+  /** Who is now signed in; null if it was refused. */
+  readonly viewer: Viewer | null;
+  /** What the person who typed can mend, such as a wrong password; empty on success. */
+  readonly errors: SignInMutation['signIn']['errors'];
+}
+
+/** The parts of a client, joined: the session, calls, subscriptions, and the other tabs. */
+export class Client {
+  readonly url: string;
+  readonly keeper: SessionKeeper;
+  readonly #usesCookie: boolean;
+  readonly #post: Post;
+  readonly #live: Live;
+  readonly #page: Page;
+
+  constructor(options: TriviumOptions) {
+    const url = (this.url = new URL(options.url).origin);
+    const { fetch = (...request) => globalThis.fetch(...request), token, storage, webSocketImpl } = options;
+    const { onOtherSchema = () => warnOf(url) } = options;
+    const usesCookie = typeof document !== 'undefined' && token === undefined && storage === undefined;
+    this.#usesCookie = usesCookie;
+    this.keeper = createSessionKeeper({
+      url,
+      usesCookie,
+      ...(token !== undefined && { token }),
+      ...(storage && { storage }),
+    });
+    const { credentials } = this.keeper;
+    const send = createPost({ url, fetch, credentials, onOtherSchema });
+    this.#post = (payload, signal) => this.#watch(send, payload, signal);
+    this.#live = new Live({
+      url,
+      fetch,
+      post: this.#post,
+      credentials,
+      isSharedSession: () =>
+        (usesCookie && credentials().token === undefined) ||
+        (storage !== undefined && storage === localStorageOf()),
+      ...(webSocketImpl !== undefined && { webSocketImpl }),
+    });
+    this.#page = joinPage(url, { onWake: () => this.#wake(), onAnnounced: () => this.#reread() });
+  }
+
+  execute(document: AnyDocument, variables: object = {}, signal?: AbortSignal | null): Promise<Answer> {
+    return this.#post({ query: textOf(document), variables: { ...variables } }, signal);
+  }
+
+  async run<Data>(
+    document: Document<Data, never>,
+    variables: object = {},
+    { signal }: CallOptions = {},
+  ): Promise<Data> {
+    const answer = await this.#post({ query: textOf(document), variables: { ...variables } }, signal);
+    if (answer.errors?.length || answer.data == null) throw failureOf(answer, answer.status);
+    return answer.data as Data;
+  }
+
+  async refresh(): Promise<Session> {
+    const { keeper } = this;
+    const { epoch } = keeper;
+    const { viewer } = await this.run(ViewerDocument);
+    if (epoch !== keeper.epoch) return keeper.session;
+    if (viewer) keeper.signedIn(viewer, keeper.credentials().token);
+    else this.#ended(epoch);
+    return keeper.session;
+  }
+
+  async signIn(email: string, password: string): Promise<SignInResult> {
+    const { errors, sessionToken, viewer } = (await this.run(SignInDocument, { email, password })).signIn;
+    if (!viewer) return { viewer: null, errors };
+    // A cookie that the browser did not keep, as for a page of another site, is done without.
+    const isKept = this.#usesCookie && (await this.run(ViewerDocument)).viewer?.id === viewer.id;
+    this.keeper.signedIn(viewer, isKept ? undefined : (sessionToken ?? undefined));
+    this.#live.restart();
+    this.#page.announce();
+    return { viewer, errors };
+  }
+
+  async signOut(): Promise<void> {
+    try {
+      await this.run(SignOutDocument);
+    } catch (error) {
+      if (!(error instanceof TriviumError && error.code === 'UNAUTHENTICATED')) throw error;
+    }
+    this.keeper.signedOut(false);
+    this.#live.restart();
+    this.#page.announce();
+  }
+
+  subscribe(document: AnyDocument, variables: object, sink: Sink): () => void {
+    const { epoch } = this.keeper;
+    const error = (failure: TriviumError) => {
+      if (failure.code === 'UNAUTHENTICATED') this.#refused(epoch);
+      sink.error(failure);
+    };
+    return this.#live.subscribe(textOf(document), { ...variables }, { ...sink, error });
+  }
+
+  updates<Data>(
+    document: Document<Data, never>,
+    variables: object = {},
+    { signal }: CallOptions = {},
+  ): AsyncIterableIterator<Data, undefined> {
+    const place: Record<string, unknown> = { ...variables };
+    const text = textOf(document);
+    return new Updates<Data>(text, place, (sink) => this.subscribe(text, place, sink), signal);
+  }
+
+  dispose(): void {
+    this.#live.stop();
+    this.#page.leave();
+  }
+
+  /** Sends a request, and notes if it is refused since nobody is signed in. */
+  async #watch(send: Post, payload: Payload, signal?: AbortSignal | null): Promise<Answered> {
+    const { epoch } = this.keeper;
+    const answer = await send(payload, signal);
+    const codes = answer.errors?.map(({ extensions }) => extensions?.['code']) ?? [];
+    if (codes.includes('UNAUTHENTICATED')) this.#ended(epoch);
+    return answer;
+  }
+
+  /** A subscription was refused. One that outlived a sign-in perhaps for the credentials before: the gateway knows. */
+  #refused(epoch: number): void {
+    if (epoch === this.keeper.epoch) this.#ended(epoch);
+    else if (this.keeper.session.status === 'signed-in') this.#refreshLater();
+  }
+
+  /** Tells that the session has ended, if it is still the one that the failure is about. */
+  #ended(epoch: number): void {
+    const { keeper } = this;
+    if (epoch !== keeper.epoch) return;
+    keeper.signedOut(keeper.session.status === 'signed-in' || keeper.credentials().token !== undefined);
+  }
+
+  #wake(): void {
+    this.#live.wake();
+    if (this.keeper.session.status === 'signed-in') this.#refreshLater();
+  }
+
+  /** Another tab has signed in or out. */
+  #reread(): void {
+    this.keeper.reread();
+    this.#live.restart();
+    this.#refreshLater();
+  }
+
+  #refreshLater(): void {
+    void this.refresh().catch(() => {});
+  }
+}
+
+/** The storage that all tabs have in common; undefined where there is none, or it is forbidden. */
+function localStorageOf(): unknown {
+  try {
+    return globalThis.localStorage;
+  } catch {
+    return undefined;
+  }
+}
+
+function warnOf(url: string): void {
+  // oxlint-disable-next-line no-console -- whoever develops the app is to read it
+  console.warn(
+    `@trivium/client: the gateway at ${url} has another schema than this package. Install its own: ${url}/client.tgz`,
+  );
+}
