@@ -1,5 +1,6 @@
 import { useId, type ReactElement, type ReactNode } from 'react';
 import type { ErrorPartsFragment } from '../generated/index.js';
+import { sentence } from './words.js';
 
 /** What the gateway says is wrong with a form, each below the field at its path. */
 export type UserErrors = readonly ErrorPartsFragment[];
@@ -45,6 +46,34 @@ export function Field({ label, path, errors, hint, children }: FieldProps): Reac
         </span>
       )}
     </div>
+  );
+}
+
+interface ChoiceFieldProps<Value extends string> extends Omit<FieldProps, 'children'> {
+  readonly values: readonly Value[];
+  readonly value: Value;
+  readonly change: (value: Value) => void;
+}
+
+/** A field whose value is one of an enum of the schema. */
+export function ChoiceField<Value extends string>({
+  values,
+  value,
+  change,
+  ...field
+}: ChoiceFieldProps<Value>): ReactElement {
+  return (
+    <Field {...field}>
+      {(state) => (
+        <select value={value} onChange={({ target }) => change(target.value as Value)} {...state}>
+          {values.map((one) => (
+            <option key={one} value={one}>
+              {sentence(one)}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
   );
 }
 

@@ -53,22 +53,7 @@ export default function AppointmentsView({ place }: ViewProps): ReactElement {
         )
       }
       filters={<WeekBar monday={monday} isAgenda={isAgenda} hrefWith={hrefWith} />}
-      list={
-        <div className="week-box">
-          <Problem error={pages.error} retry={pages.reload} />
-          {isAgenda ? <Agenda {...show} /> : <WeekGrid {...show} />}
-          {pages.loading && (
-            <p className="list-end" role="status">
-              Loading …
-            </p>
-          )}
-          {pages.hasMore && !pages.loading && pages.rows.length > 0 && (
-            <button className="button small list-end" type="button" onClick={pages.more}>
-              More of this week
-            </button>
-          )}
-        </div>
-      }
+      list={<WeekBox pages={pages}>{isAgenda ? <Agenda {...show} /> : <WeekGrid {...show} />}</WeekBox>}
       detail={detailOf(id, {
         bookings,
         mayBook,
@@ -94,6 +79,31 @@ function useWeek(monday: Date) {
     [gateway, from, to],
   );
   return usePages<AppointmentRowFragment>(load);
+}
+
+interface WeekBoxProps {
+  readonly pages: ReturnType<typeof useWeek>;
+  readonly children: ReactElement;
+}
+
+/** The bookings, and what is to be said of their pages. */
+function WeekBox({ pages, children }: WeekBoxProps): ReactElement {
+  return (
+    <div className="week-box">
+      <Problem error={pages.error} retry={pages.reload} />
+      {children}
+      {pages.loading && (
+        <p className="list-end" role="status">
+          Loading …
+        </p>
+      )}
+      {pages.hasMore && !pages.loading && pages.rows.length > 0 && (
+        <button className="button small list-end" type="button" onClick={pages.more}>
+          More of this week
+        </button>
+      )}
+    </div>
+  );
 }
 
 interface DetailProps {

@@ -6,9 +6,8 @@ import {
   type AppointmentStatus,
   type ParticipantStatus,
 } from '../../generated/index.js';
-import { Field, OtherErrors, type UserErrors } from '../../parts/field.js';
+import { ChoiceField, Field, OtherErrors, type UserErrors } from '../../parts/field.js';
 import { Problem } from '../../parts/problem.js';
-import { sentence } from '../../parts/words.js';
 import { tomorrowAt, withOffset } from './week.js';
 
 const statuses: readonly AppointmentStatus[] = ['BOOKED', 'CANCELLED', 'FULFILLED', 'NOSHOW'];
@@ -41,41 +40,16 @@ export function BookingForm({ booked }: BookingFormProps): ReactElement {
     <form className="form" onSubmit={submit} noValidate>
       <h2>Book an appointment</h2>
       <div className="form-row">
-        <Field label="Starts" path="start" errors={errors}>
-          {(state) => (
-            <input
-              type="datetime-local"
-              value={start}
-              onChange={({ target }) => setStart(target.value)}
-              {...state}
-            />
-          )}
-        </Field>
-        <Field label="Ends" path="end" errors={errors}>
-          {(state) => (
-            <input
-              type="datetime-local"
-              value={end}
-              onChange={({ target }) => setEnd(target.value)}
-              {...state}
-            />
-          )}
-        </Field>
-        <Field label="Status" path="status" errors={errors}>
-          {(state) => (
-            <select
-              value={status}
-              onChange={({ target }) => setStatus(target.value as AppointmentStatus)}
-              {...state}
-            >
-              {statuses.map((value) => (
-                <option key={value} value={value}>
-                  {sentence(value)}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
+        <TimeField label="Starts" path="start" errors={errors} value={start} change={setStart} />
+        <TimeField label="Ends" path="end" errors={errors} value={end} change={setEnd} />
+        <ChoiceField
+          label="Status"
+          path="status"
+          errors={errors}
+          values={statuses}
+          value={status}
+          change={setStatus}
+        />
       </div>
       <Participants participants={participants} change={setParticipants} errors={errors} />
       <OtherErrors errors={errors} paths={paths} />
@@ -89,6 +63,29 @@ export function BookingForm({ booked }: BookingFormProps): ReactElement {
         </button>
       </div>
     </form>
+  );
+}
+
+interface TimeFieldProps {
+  readonly label: string;
+  readonly path: string;
+  readonly errors: UserErrors;
+  readonly value: string;
+  readonly change: (value: string) => void;
+}
+
+function TimeField({ value, change, ...field }: TimeFieldProps): ReactElement {
+  return (
+    <Field {...field}>
+      {(state) => (
+        <input
+          type="datetime-local"
+          value={value}
+          onChange={({ target }) => change(target.value)}
+          {...state}
+        />
+      )}
+    </Field>
   );
 }
 
@@ -119,21 +116,14 @@ function Participants({ participants, change, errors }: ParticipantsProps): Reac
               />
             )}
           </Field>
-          <Field label="Takes part" path={`participants.${index}.status`} errors={errors}>
-            {(state) => (
-              <select
-                value={one.status}
-                onChange={({ target }) => replace(index, { status: target.value as ParticipantStatus })}
-                {...state}
-              >
-                {parts.map((value) => (
-                  <option key={value} value={value}>
-                    {sentence(value)}
-                  </option>
-                ))}
-              </select>
-            )}
-          </Field>
+          <ChoiceField
+            label="Takes part"
+            path={`participants.${index}.status`}
+            errors={errors}
+            values={parts}
+            value={one.status}
+            change={(value) => replace(index, { status: value })}
+          />
         </div>
       ))}
       <div className="form-actions">

@@ -52,7 +52,6 @@ function NoteForm({ note, changed, leave }: NoteDetailProps): ReactElement {
   const draft = useDraft(note);
   const { title, content, tags, isPinned } = draft.values;
   const { save, errors, isSaved, busy, error } = useSave(note, changed, leave);
-  const length = Array.from(content).length;
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     if (!busy) void save(draft.values);
@@ -64,47 +63,13 @@ function NoteForm({ note, changed, leave }: NoteDetailProps): ReactElement {
           <input value={title} onChange={({ target }) => draft.set({ title: target.value })} {...state} />
         )}
       </Field>
-      <Field
-        label="Text"
-        path="content"
-        errors={errors}
-        hint={
-          <span className={length > maxContent ? 'fault' : undefined}>
-            {number(length)} of {number(maxContent)} characters
-          </span>
-        }
-      >
-        {(state) => (
-          <textarea
-            rows={12}
-            value={content}
-            onChange={({ target }) => draft.set({ content: target.value })}
-            {...state}
-          />
-        )}
-      </Field>
+      <ContentField content={content} change={(text) => draft.set({ content: text })} errors={errors} />
       <Field label="Tags" path="tags" errors={errors} hint="Separated by commas">
         {(state) => (
           <input value={tags} onChange={({ target }) => draft.set({ tags: target.value })} {...state} />
         )}
       </Field>
-      <div>
-        <label className="check">
-          <input
-            type="checkbox"
-            checked={isPinned}
-            onChange={({ target }) => draft.set({ isPinned: target.checked })}
-          />
-          Pinned <span className="quiet">(at most {maxPinned} notes)</span>
-        </label>
-        {errors
-          .filter(({ path }) => path[0] === 'isPinned')
-          .map(({ message }) => (
-            <p className="fault" role="alert" key={message}>
-              {message}
-            </p>
-          ))}
-      </div>
+      <PinnedBox isPinned={isPinned} change={(is) => draft.set({ isPinned: is })} errors={errors} />
       <OtherErrors errors={errors} paths={paths} />
       <Problem error={error} />
       <div className="form-actions">
@@ -116,6 +81,51 @@ function NoteForm({ note, changed, leave }: NoteDetailProps): ReactElement {
         </span>
       </div>
     </form>
+  );
+}
+
+interface ContentFieldProps {
+  readonly content: string;
+  readonly change: (content: string) => void;
+  readonly errors: UserErrors;
+}
+
+function ContentField({ content, change, errors }: ContentFieldProps): ReactElement {
+  const length = Array.from(content).length;
+  const hint = (
+    <span className={length > maxContent ? 'fault' : undefined}>
+      {number(length)} of {number(maxContent)} characters
+    </span>
+  );
+  return (
+    <Field label="Text" path="content" errors={errors} hint={hint}>
+      {(state) => (
+        <textarea rows={12} value={content} onChange={({ target }) => change(target.value)} {...state} />
+      )}
+    </Field>
+  );
+}
+
+interface PinnedBoxProps {
+  readonly isPinned: boolean;
+  readonly change: (isPinned: boolean) => void;
+  readonly errors: UserErrors;
+}
+
+function PinnedBox({ isPinned, change, errors }: PinnedBoxProps): ReactElement {
+  const faults = errors.filter(({ path }) => path[0] === 'isPinned');
+  return (
+    <div>
+      <label className="check">
+        <input type="checkbox" checked={isPinned} onChange={({ target }) => change(target.checked)} />
+        Pinned <span className="quiet">(at most {maxPinned} notes)</span>
+      </label>
+      {faults.map(({ message }) => (
+        <p className="fault" role="alert" key={message}>
+          {message}
+        </p>
+      ))}
+    </div>
   );
 }
 

@@ -27,18 +27,8 @@ const newId = 'new';
 
 /** One's own notes, and one of them to read, change, share and delete. */
 export default function NotesView({ place }: ViewProps): ReactElement {
-  const gateway = useGateway();
   const { tag, pinned } = place.params;
-  const filter = useMemo<NoteFilter>(
-    () => ({ ...(tag && { tag }), ...(pinned && { pinned: pinned === 'yes' }) }),
-    [tag, pinned],
-  );
-  const load = useCallback(
-    async (after: string | undefined) =>
-      (await gateway.ask(NotesDocument, { first: pageSize, after, filter })).notes,
-    [gateway, filter],
-  );
-  const pages = usePages<NoteRowFragment>(load);
+  const pages = useNotes(tag, pinned);
   const tags = useQuery(TagsDocument, {});
   const changed = (): void => {
     pages.reload();
@@ -54,30 +44,7 @@ export default function NotesView({ place }: ViewProps): ReactElement {
       }
       closeHref={hrefOf('notes', undefined, place.params)}
       detailLabel="Note"
-      filters={
-        <div className="filters" role="search" aria-label="Filter notes">
-          <ChoiceFilter
-            place={place}
-            name="tag"
-            label="Tag"
-            all="Any"
-            options={(tags.data?.tags.nodes ?? []).map(({ name, count }) => [
-              name,
-              `${visible(name)} (${count})`,
-            ])}
-          />
-          <ChoiceFilter
-            place={place}
-            name="pinned"
-            label="Pinned"
-            all="Pinned or not"
-            options={[
-              ['yes', 'Pinned'],
-              ['no', 'Not pinned'],
-            ]}
-          />
-        </div>
-      }
+      filters={<NoteFilters place={place} tags={tags.data?.tags.nodes ?? []} />}
       list={
         <EntityList
           pages={pages}
@@ -95,6 +62,49 @@ export default function NotesView({ place }: ViewProps): ReactElement {
         )
       }
     />
+  );
+}
+
+/** The notes that the filters leave. */
+function useNotes(tag: string | undefined, pinned: string | undefined) {
+  const gateway = useGateway();
+  const filter = useMemo<NoteFilter>(
+    () => ({ ...(tag && { tag }), ...(pinned && { pinned: pinned === 'yes' }) }),
+    [tag, pinned],
+  );
+  const load = useCallback(
+    async (after: string | undefined) =>
+      (await gateway.ask(NotesDocument, { first: pageSize, after, filter })).notes,
+    [gateway, filter],
+  );
+  return usePages<NoteRowFragment>(load);
+}
+
+interface NoteFiltersProps extends Pick<ViewProps, 'place'> {
+  readonly tags: readonly { readonly name: string; readonly count: number }[];
+}
+
+function NoteFilters({ place, tags }: NoteFiltersProps): ReactElement {
+  return (
+    <div className="filters" role="search" aria-label="Filter notes">
+      <ChoiceFilter
+        place={place}
+        name="tag"
+        label="Tag"
+        all="Any"
+        options={tags.map(({ name, count }) => [name, `${visible(name)} (${count})`])}
+      />
+      <ChoiceFilter
+        place={place}
+        name="pinned"
+        label="Pinned"
+        all="Pinned or not"
+        options={[
+          ['yes', 'Pinned'],
+          ['no', 'Not pinned'],
+        ]}
+      />
+    </div>
   );
 }
 

@@ -24,28 +24,7 @@ export function RequestForm(): ReactElement {
         Paste what was sent. It is looked at in this page alone, by the gateway’s rules, as far as they need
         no secret.
       </p>
-      <div className="form-row">
-        <label className="field">
-          <span>Webhook</span>
-          <select
-            value={request.family}
-            onChange={({ target }) => set({ family: target.value as PastedRequest['family'] })}
-          >
-            <option value="shipments">Shipment</option>
-            <option value="payments">Payment</option>
-          </select>
-        </label>
-        {isShipment && (
-          <label className="field">
-            <span>Shipping-Event (optional)</span>
-            <input
-              value={request.event}
-              spellCheck={false}
-              onChange={({ target }) => set({ event: target.value.trim() })}
-            />
-          </label>
-        )}
-      </div>
+      <KindFields request={request} set={set} />
       <label className="field">
         <span>{isShipment ? 'Shipping-Signature' : 'Payments-Signature'}</span>
         <input
@@ -72,16 +51,54 @@ export function RequestForm(): ReactElement {
           Explain
         </button>
       </div>
-      <div role="status">
-        <ul className="findings">
-          {findings?.map(({ isFault, text }) => (
-            <li key={text} className={isFault ? 'fault' : undefined}>
-              <b>{isFault ? 'Refused: ' : 'Fine: '}</b>
-              <SafeText>{text}</SafeText>
-            </li>
-          ))}
-        </ul>
-      </div>
+      <Findings findings={findings} />
     </form>
+  );
+}
+
+interface KindFieldsProps {
+  readonly request: PastedRequest;
+  readonly set: (change: Partial<PastedRequest>) => void;
+}
+
+function KindFields({ request, set }: KindFieldsProps): ReactElement {
+  return (
+    <div className="form-row">
+      <label className="field">
+        <span>Webhook</span>
+        <select
+          value={request.family}
+          onChange={({ target }) => set({ family: target.value as PastedRequest['family'] })}
+        >
+          <option value="shipments">Shipment</option>
+          <option value="payments">Payment</option>
+        </select>
+      </label>
+      {request.family === 'shipments' && (
+        <label className="field">
+          <span>Shipping-Event (optional)</span>
+          <input
+            value={request.event}
+            spellCheck={false}
+            onChange={({ target }) => set({ event: target.value.trim() })}
+          />
+        </label>
+      )}
+    </div>
+  );
+}
+
+function Findings({ findings = [] }: { readonly findings: readonly Finding[] | undefined }): ReactElement {
+  return (
+    <div role="status">
+      <ul className="findings">
+        {findings.map(({ isFault, text }) => (
+          <li key={text} className={isFault ? 'fault' : undefined}>
+            <b>{isFault ? 'Refused: ' : 'Fine: '}</b>
+            <SafeText>{text}</SafeText>
+          </li>
+        ))}
+      </ul>
+    </div>
   );
 }
