@@ -12,6 +12,8 @@ export interface Replica {
   readonly isUp: boolean;
   /** Ends it by this signal and starts it again; resolves when it listens. */
   restart(signal: 'SIGKILL' | 'SIGTERM'): Promise<void>;
+  /** Has it collect all its garbage, if it was started with `collectable`. */
+  collect(): void;
   /** Suspends the process for this long. */
   freeze(ms: number): Promise<void>;
   /** Cuts each connection with this probability; returns how many. */
@@ -31,6 +33,13 @@ export interface ReplicaOptions {
   /** Called with every line that it writes. */
   readonly onLine: (line: string) => void;
 }
+
+/** Options for Node.js by which a gateway collects its garbage when it is told. */
+export const collectable = [
+  '--expose-gc',
+  '--import',
+  `data:text/javascript,process.on("SIGUSR2", () => globalThis.gc())`,
+];
 
 const restartDelayMs = 300;
 const maxFailures = 100;
@@ -85,6 +94,7 @@ export async function startReplica(replica: ReplicaOptions): Promise<Replica> {
       await end(signal);
       await start();
     },
+    collect: () => void gateway.child.kill('SIGUSR2'),
     async freeze(ms) {
       const { child } = gateway;
       child.kill('SIGSTOP');

@@ -1,11 +1,13 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { attacks } from '../attacks/attacks.js';
-import { percentile } from '../attacks/percentile.js';
 import { attack } from '../attacks/start-attacker.js';
 import type { Cluster } from '../chaos/cluster.js';
 import type { Random } from '../chaos/random.js';
 import type { Company } from '../chaos/run.js';
 import { openSession } from '../chaos/visitors.js';
+import type { Phase, Told } from './asker.js';
 import { readHeld, type Held } from './held.js';
 import { startUser, type User } from './user.js';
 
@@ -13,18 +15,9 @@ export interface CrowdOptions {
   readonly users: number;
   /** How long the whole lasts; a tenth of it, at the beginning and at the end, is quiet. */
   readonly ms: number;
+  /** The attacks to choose from, by their names. */
+  readonly attacks: readonly string[];
   readonly say: (text: string) => void;
-}
-
-/** How long users waited while something was going on, and what they were refused. */
-export interface Phase {
-  readonly name: string;
-  readonly answers: number;
-  /** In milliseconds. */
-  readonly p50: number;
-  readonly p99: number;
-  /** What went wrong, with counts. */
-  readonly problems: ReadonlyMap<string, number>;
 }
 
 /** Ordinary users, with attackers beside them most of the time. */
@@ -43,8 +36,11 @@ export async function startCrowd(cluster: Cluster, random: Random, options: Crow
   const { sandbox, replicas } = cluster;
   const phases: Phase[] = [];
   const stopping = new AbortController();
-  let times: number[] = [];
-  let problems = new Map<string, number>();
+  const asking = fork('test/soak/asker.ts', { execArgv: ['--import', 'tsx'] });
+  const tell = (told: Told) => asking.send(told);
+  const late = monitorEventLoopDelay({ resolution: 10 });
+  late.enable();
+  const urls = replicas.map(({ directUrl }) => directUrl);
   let held: { before?: Held; after?: Held } = {};
 
   const users: User[] = [];
@@ -53,33 +49,27 @@ export async function startCrowd(cluster: Cluster, random: Random, options: Crow
     const email = `user-${number}@example.com`;
     sandbox.notes.addUser({ email, password: email, name: `User ${number}` });
     sandbox.notes.insert(email, { tags: ['soak'] });
-    users.push(
-      await startUser({
-        name: `user ${number}`,
-        email,
-        password: email,
-        url: () => cluster.any(own),
-        random: own,
-        onAnswer(ms, problem) {
-          times.push(ms);
-          if (problem !== undefined) problems.set(problem, (problems.get(problem) ?? 0) + 1);
-        },
-      }),
-    );
+    const user = await startUser({
+      name: `user ${number}`,
+      email,
+      password: email,
+      url: () => cluster.any(own),
+      random: own,
+    });
+    users.push(user);
+    tell({ begin: { name: user.name, token: user.token, urls } });
   }
   sandbox.notes.addUser({ ...attacker, name: 'Ada Attacker' });
 
-  function end(name: string): void {
-    const phase = {
-      name,
-      answers: times.length,
-      p50: Math.round(percentile(times, 0.5)),
-      p99: Math.round(percentile(times, 0.99)),
-      problems,
-    };
-    [times, problems] = [[], new Map()];
+  /** Ends a phase; what was asked since the one before is of this one. */
+  async function end(name: string, isCounted = true): Promise<void> {
+    tell({ end: name });
+    const [phase] = (await once(asking, 'message')) as [Phase];
+    const lateMs = Math.round(late.percentile(99) / 1e6);
+    late.reset();
+    if (!isCounted) return;
     phases.push(phase);
-    options.say(describe(phase));
+    options.say(`${describe(phase)}; the services were late by ${lateMs} ms at the 99th percentile`);
   }
 
   const pause = (ms: number) => sleep(ms, undefined, { signal: stopping.signal }).catch(() => undefined);
@@ -106,22 +96,22 @@ export async function startCrowd(cluster: Cluster, random: Random, options: Crow
   async function run(): Promise<void> {
     const until = performance.now() + options.ms * 0.9;
     await pause(options.ms / 10);
-    end('quiet, before');
+    await end('quiet, before');
     held = { before: await readHeld(replicas) };
-    [times, problems] = [[], new Map()];
     let left: string[] = [];
     while (performance.now() < until && !stopping.signal.aborted) {
       // Each once before any is repeated.
-      if (left.length === 0) left = Object.keys(attacks);
+      if (left.length === 0) left = [...options.attacks];
       const [name = ''] = left.splice(random.whole(0, left.length - 1), 1);
       options.say(`attack: ${name}`);
+      await end('a rest', false);
       await attackOnce(name);
-      end(name);
+      await end(name);
       await pause(random.between(...restMs));
-      [times, problems] = [[], new Map()];
     }
+    await end('a rest', false);
     await pause(options.ms / 10);
-    end('quiet, after');
+    await end('quiet, after');
     held = { ...held, after: await readHeld(replicas) };
   }
 
@@ -137,13 +127,16 @@ export async function startCrowd(cluster: Cluster, random: Random, options: Crow
     done: run(),
     async stop() {
       stopping.abort();
-      await Promise.all(users.map((user) => user.stop()));
+      asking.kill('SIGKILL');
+      await Promise.all(users.map(({ subscriber }) => subscriber.stop()));
     },
   };
 }
 
 /** A phase in one line. */
 function describe({ name, answers, p50, p99, problems }: Phase): string {
-  const told = [...problems].map(([what, count]) => `${what} (${count})`).join(', ');
+  const told = Object.entries(problems)
+    .map(([what, count]) => `${what} (${count})`)
+    .join(', ');
   return `${name}: ${answers} answers, p50 ${p50} ms, p99 ${p99} ms${told && `; ${told}`}`;
 }

@@ -3,7 +3,7 @@ import type { Replica } from '../chaos/replica.js';
 
 /** What a gateway holds, as its own metrics say. */
 export interface Held {
-  /** In mebibytes, the least of some samples: what is left once garbage is collected. */
+  /** In mebibytes, once garbage is collected. */
   readonly heap: number;
   readonly descriptors: number;
   readonly timers: number;
@@ -12,16 +12,17 @@ export interface Held {
 const samples = 10;
 const pauseMs = 2_000;
 
-/** What all replicas hold together, the least of each of some samples, since garbage and work in progress come and go. */
+/** What all replicas hold together, the least of each of some samples, since work in progress comes and goes. */
 export async function readHeld(replicas: readonly Replica[]): Promise<Held> {
-  const each = await Promise.all(replicas.map(({ directUrl }) => readOne(directUrl)));
+  const each = await Promise.all(replicas.map(readOne));
   const sum = (name: keyof Held) => each.reduce((all, held) => all + held[name], 0);
   return { heap: Math.round(sum('heap')), descriptors: sum('descriptors'), timers: sum('timers') };
 }
 
-async function readOne(url: string): Promise<Held> {
+async function readOne({ directUrl: url, collect }: Replica): Promise<Held> {
   const held: Held[] = [];
   for (let count = 0; count < samples; count += 1) {
+    collect();
     const text = await (await fetch(`${url}/metrics`)).text();
     const value = (name: string) => {
       const [, found] = new RegExp(`^${name} (\\S+)$`, 'm').exec(text) ?? [];

@@ -1,11 +1,13 @@
 /**
- * `npm run soak [-- --minutes 60] [--users 200] [--engine sqlite|postgres] [--seed N]`: ordinary users, with all attacks
- * of `npm run attacks` beside them at random, on both engines, half of the time each. Exits with 1 if an event was lost
- * or doubled, a gateway ended, something it holds grew, or its ordinary users waited for more than three times as long
- * as when it is quiet.
+ * `npm run soak [-- --minutes 60] [--users 200] [--engine sqlite|postgres] [--attack <part of a name>] [--seed N]`:
+ * ordinary users, with all attacks of `npm run attacks` beside them at random, on both engines, half of the time each.
+ * Exits with 1 if an event was lost or doubled, a gateway ended, something it holds grew, or its ordinary users waited
+ * for more than three times as long as when it is quiet.
  */
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
+import { attacks } from '../attacks/attacks.js';
+import { collectable } from '../chaos/replica.js';
 import { runChaos } from '../chaos/run.js';
 import { summarize } from '../chaos/summary.js';
 import { startPostgres } from '../support/postgres-server.js';
@@ -17,6 +19,7 @@ const { values } = parseArgs({
     minutes: { type: 'string', default: '60' },
     users: { type: 'string', default: '200' },
     engine: { type: 'string' },
+    attack: { type: 'string', default: '' },
     seed: { type: 'string', default: String(randomInt(1_000_000)) },
   },
 });
@@ -24,8 +27,11 @@ const all = ['sqlite', 'postgres'] as const;
 const engines = all.filter((engine) => values.engine === undefined || values.engine === engine);
 const minutes = Number(values.minutes) / engines.length;
 const users = Number(values.users);
-if (!(minutes > 0 && users > 0))
-  throw new Error('--engine is sqlite or postgres, --minutes and --users are numbers.');
+const chosen = Object.keys(attacks).filter((name) => name.includes(values.attack));
+if (!(minutes > 0 && users > 0 && chosen.length > 0))
+  throw new Error(
+    '--engine is sqlite or postgres, --attack is part of a name, --minutes and --users are numbers.',
+  );
 
 const say = (text: string) => void process.stdout.write(`${text}\n`);
 /** How many times as long as when it is quiet an ordinary user may wait, at the 99th percentile. */
@@ -54,9 +60,9 @@ for (const engine of engines) {
       rate: 10,
       settleMs: 60_000,
       delays: { probability: 0, maxMs: 0 },
-      nodeOptions: ['--max-old-space-size=512'],
+      nodeOptions: ['--max-old-space-size=512', ...collectable],
       company: async (cluster, random) =>
-        (crowd = await startCrowd(cluster, random, { users, ms: minutes * 60_000, say })),
+        (crowd = await startCrowd(cluster, random, { users, ms: minutes * 60_000, attacks: chosen, say })),
       ...(postgres && { postgres }),
     });
     const faults = crowd ? findFaults(crowd) : ['nobody came'];
