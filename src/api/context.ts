@@ -155,7 +155,7 @@ export function createContexts(shared: Shared, perOperation: PerOperation): Make
     get signal(): LightAbortController {
       if (this.madeSignal) return this.madeSignal;
       this.madeSignal = this.request.signal();
-      this.madeSignal.origin = { requestId: this.requestId, trace: this.trace?.context };
+      this.madeSignal.origin = { requestId: this.requestId, trace: this.trace };
       return this.madeSignal;
     }
 

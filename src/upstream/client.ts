@@ -17,7 +17,7 @@ import { heapOfJson } from '../lib/json-size.js';
 import type { Holding } from '../lib/memory-ledger.js';
 import type { RateLimit } from '../lib/rate-limit.js';
 import type { Signal } from '../lib/async/abort.js';
-import { failSpan, traceCall, traceHeaders, type TracedWork } from '../lib/telemetry/tracing.js';
+import { endSpan, failSpan, traceCall, traceHeaders, type TracedWork } from '../lib/telemetry/tracing.js';
 
 /** One service that the gateway calls. */
 export interface Upstream {
@@ -178,7 +178,7 @@ class UpstreamClient implements Upstream {
       const reply = await this.#guard(guarded, () => this.#attempt(sent, holder?.account, deadline, memory));
       if (memory?.add(heapOfJson(reply.body)) === false) throw new UpstreamError(name, 'overloaded');
       const answer = this.#accept(reply, holder?.account);
-      traced?.span.setAttribute('http.response.status_code', answer.status);
+      traced?.span?.setAttribute('http.response.status_code', answer.status);
       const outcome = read(answer);
       if (outcome !== undefined) return outcome;
       throw new UpstreamError(name, 'misshapen', {
@@ -193,7 +193,7 @@ class UpstreamClient implements Upstream {
       memory?.release();
       entered?.leave();
       deadline.stop();
-      traced?.span.end();
+      endSpan(traced?.span);
     }
   }
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../../lib/clock.js';
-import { traceCommit } from '../../lib/telemetry/tracing.js';
+import { endSpan, traceCommit } from '../../lib/telemetry/tracing.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import { answers, type Database } from '../../store/database.js';
 import { prepare, type MakePlaceholder } from '../../store/sql/prepared.js';
@@ -98,7 +98,7 @@ export function createLog(options: LogOptions): Log {
 
   async function commit(batch: readonly Delivery[]): Promise<readonly Outcome[]> {
     const span = traceCommit(batch);
-    const { outcomes, head, seq } = await options.commit(batch).finally(() => span?.end());
+    const { outcomes, head, seq } = await options.commit(batch).finally(() => endSpan(span));
     appended = seq;
     // On Postgres the commit itself has sent this signal.
     if (head && database.engine === 'sqlite') database.signal('log', placeText(head));

@@ -2,7 +2,13 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { Clock } from '../../lib/clock.js';
 import { secondsSince, type Metrics } from '../../lib/telemetry/metrics.js';
 import { withTimeout } from '../../lib/async/timeout.js';
-import { failSpan, traceArrival, traceDelivery, type TracedWork } from '../../lib/telemetry/tracing.js';
+import {
+  endSpan,
+  failSpan,
+  traceArrival,
+  traceDelivery,
+  type TracedWork,
+} from '../../lib/telemetry/tracing.js';
 import { heapOfJson } from '../../lib/json-size.js';
 import { endpointCaller, type MemoryLedger } from '../../lib/memory-ledger.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
@@ -99,14 +105,14 @@ class WebhookReceiver implements Receiver {
     try {
       const family = await this.#verifyAndStore(request, received);
       this.#metrics.webhookSeconds.of(family).add(secondsSince(began));
-      traced?.span.setAttribute('trivium.family', family);
+      traced?.span?.setAttribute('trivium.family', family);
       return toAnswer(200, { received: true });
     } catch (error) {
       const refusal = error instanceof Refusal ? error : this.#notStored(error);
       failSpan(traced?.span, refusal.code);
       return this.#answerRefusal(refusal, request, received);
     } finally {
-      traced?.span.end();
+      endSpan(traced?.span);
     }
   }
 

@@ -1,11 +1,11 @@
-import type { Context as TraceContext } from '@opentelemetry/api';
 import type { OperationMemory } from '../operation-memory.js';
+import type { TracedWork } from '../telemetry/tracing.js';
 
 /** The operation that a signal belongs to: what is told of it to those who are called for it. */
 export interface Origin {
   readonly requestId: string;
-  /** In which spans of calls are made; undefined while tracing is off. */
-  readonly trace: TraceContext | undefined;
+  /** Below which calls are traced; undefined while tracing is off. */
+  readonly trace: TracedWork | undefined;
 }
 
 /** The part of an `AbortSignal` that is used here, and who is charged for what is read until then. */

@@ -1,3 +1,4 @@
+import { createIdSource } from './trace-ids.js';
 import { enableTracing } from './tracing.js';
 
 /**
@@ -16,6 +17,7 @@ export async function startTracing(version: string): Promise<() => Promise<void>
     .merge(detectResources({ detectors: [envDetector] }));
   const provider = new NodeTracerProvider({
     resource,
+    idGenerator: createIdSource(),
     spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
   });
   // Contexts are passed on explicitly: following them through every promise would cost each operation.

@@ -4,9 +4,9 @@ import {
   SpanKind,
   SpanStatusCode,
   trace,
-  TraceFlags,
   type Context,
   type Span,
+  type SpanOptions,
   type Tracer,
 } from '@opentelemetry/api';
 
@@ -26,16 +26,17 @@ export function enableTracing(): void {
   tracer = trace.getTracer('trivium');
 }
 
-/** A span that others can be made below, and that can be sent along. */
+/** Work that belongs to a trace: others can be made below it, and services can go on with it. */
 export interface TracedWork {
-  /** What spans below it are made in. */
+  /** Undefined if the trace is not sampled: then no spans are made, and services only hear that. */
+  readonly span: Span | undefined;
+  /** What is sent to services, and what spans below are made in. */
   readonly context: Context;
-  readonly span: Span;
 }
 
 /**
- * Begins a span for work that came with these headers, and goes on with their trace if they have one. Undefined while
- * tracing is off. `startedAt` is in the time of `performance.now()`.
+ * Begins work that came with these headers, and goes on with their trace if they have one. Undefined while tracing is
+ * off. `startedAt` is in the time of `performance.now()`.
  */
 export function traceArrival(
   name: string,
@@ -43,51 +44,63 @@ export function traceArrival(
   startedAt = performance.now(),
 ): TracedWork | undefined {
   if (!tracer) return undefined;
-  const parent = propagation.extract(ROOT_CONTEXT, headers ?? {});
-  const options = { kind: SpanKind.SERVER, startTime: performance.timeOrigin + startedAt };
-  const span = tracer.startSpan(name, options, parent);
-  return { context: trace.setSpan(parent, span), span };
+  const parent = headers?.['traceparent'] ? propagation.extract(ROOT_CONTEXT, headers) : ROOT_CONTEXT;
+  return begin(tracer, name, { kind: SpanKind.SERVER, startTime: startedAt }, parent);
 }
 
 /**
- * Begins a span for a call to a service, below that of the operation; undefined while tracing is off. A call of an
- * operation that is not sampled has none of its own: the service hears of the operation's, which says so.
+ * Begins a call to a service, below its operation; undefined while tracing is off. A call of an operation that is not
+ * sampled has no span: the service hears of the operation's trace, and that it is not sampled.
  */
 export function traceCall(
   upstream: string,
   method: string,
-  parent: Context | undefined,
+  above: TracedWork | undefined,
 ): TracedWork | undefined {
-  if (!tracer) return undefined;
-  const context = parent ?? ROOT_CONTEXT;
-  const above = trace.getSpan(context);
-  if (above && (above.spanContext().traceFlags & TraceFlags.SAMPLED) === 0) return { context, span: above };
-  const attributes = { 'trivium.upstream': upstream, 'http.request.method': method };
-  const span = tracer.startSpan(`${method} ${upstream}`, { kind: SpanKind.CLIENT, attributes }, context);
-  return { context: trace.setSpan(context, span), span };
+  if (!tracer || (above && !above.span)) return above;
+  const options = { kind: SpanKind.CLIENT, startTime: performance.now() };
+  const work = begin(tracer, `${method} ${upstream}`, options, above?.context ?? ROOT_CONTEXT);
+  work.span?.setAttribute('trivium.upstream', upstream).setAttribute('http.request.method', method);
+  return work;
 }
 
-/** The headers that have the service go on with the trace. */
+function begin(by: Tracer, name: string, options: SpanOptions, parent: Context): TracedWork {
+  const span = by.startSpan(name, options, parent);
+  return { context: trace.setSpan(parent, span), span: span.isRecording() ? span : undefined };
+}
+
+/** The headers that have a service go on with the trace. */
 export function traceHeaders({ context }: TracedWork): Record<string, string> {
   const headers: Record<string, string> = {};
   propagation.inject(context, headers);
   return headers;
 }
 
-/** The spans of deliveries that wait to be stored. */
-const deliveries = new WeakMap<object, Span>();
+/** Ends work's span, if it has one. All times are of one clock: a span without would end by another than it began. */
+export function endSpan(span: Span | undefined): void {
+  span?.end(performance.now());
+}
+
+/** Deliveries that wait to be stored, and are sampled. */
+const deliveries = new WeakMap<object, TracedWork>();
 
 /** Has the commit that stores this delivery linked to the delivery's span. */
 export function traceDelivery(delivery: object, work: TracedWork | undefined): void {
-  if (work) deliveries.set(delivery, work.span);
+  if (work?.span) deliveries.set(delivery, work);
 }
 
-/** Begins a span for a commit of these deliveries, to which theirs are linked; undefined while tracing is off. */
+/**
+ * Begins a span for a commit of these deliveries, to which theirs are linked; undefined if none is sampled. It is in the
+ * trace of the first that is: in one of its own it would be sampled, or not, apart from them.
+ */
 export function traceCommit(batch: readonly object[]): Span | undefined {
   if (!tracer) return undefined;
+  const sampled = batch.flatMap((delivery) => deliveries.get(delivery) ?? []);
+  if (sampled.length === 0) return undefined;
   const attributes = { 'trivium.deliveries': batch.length };
-  const span = tracer.startSpan('commit', { kind: SpanKind.INTERNAL, attributes, root: true });
-  for (const delivery of batch) deliveries.get(delivery)?.addLink({ context: span.spanContext() });
+  const { span } = begin(tracer, 'commit', { attributes, startTime: performance.now() }, sampled[0]!.context);
+  const link = span && { context: span.spanContext() };
+  if (link) for (const delivery of sampled) delivery.span?.addLink(link);
   return span;
 }
 

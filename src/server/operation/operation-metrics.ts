@@ -1,7 +1,7 @@
 import type { GraphQLFormattedError, OperationDefinitionNode, OperationTypeNode } from 'graphql';
 import type { Context } from '../../api/context.js';
 import type { Histogram } from '../../lib/telemetry/metrics.js';
-import { failSpan } from '../../lib/telemetry/tracing.js';
+import { endSpan, failSpan } from '../../lib/telemetry/tracing.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 
 /** Measures operations, in the same way whatever runs them. */
@@ -104,10 +104,11 @@ function endTrace(
   { trace }: Measurable,
   errors: Errors = [],
 ): void {
-  if (!trace) return;
-  const { span } = trace;
-  span.updateName([type ?? 'operation', operation?.name?.value].filter(Boolean).join(' '));
+  const span = trace?.span;
+  if (!span) return;
+  const [kind, name] = [type ?? 'operation', operation?.name?.value];
+  span.updateName(name === undefined ? kind : `${kind} ${name}`);
   span.setAttribute('trivium.transport', transport);
   if (errors.length > 0) failSpan(span, String(errors[0]?.extensions?.['code']));
-  span.end();
+  endSpan(span);
 }

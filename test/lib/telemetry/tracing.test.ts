@@ -15,6 +15,8 @@ interface SentSpan {
   readonly traceId: string;
   readonly spanId: string;
   readonly parentSpanId?: string;
+  readonly startTimeUnixNano: string;
+  readonly endTimeUnixNano: string;
   readonly links?: readonly { readonly spanId: string }[];
   readonly attributes: readonly { readonly key: string; readonly value: Record<string, unknown> }[];
 }
@@ -128,6 +130,32 @@ test('a delivery is linked to the commit that stored it', async () => {
   const commit = collector.spans.find(({ name }) => name === 'commit')!;
   const delivery = collector.spans.find(({ name }) => name === 'delivery')!;
   expect(delivery.links?.map(({ spanId }) => spanId)).toEqual([commit.spanId]);
+});
+
+test('each delivery that is sampled is linked to a commit that is, too', async () => {
+  const others = await startCollector();
+  onTestFinished(() => void others.stop());
+  const half = await startGatewayProcess({
+    ...settingsFor(sandbox, await createTestFile()),
+    OTEL_EXPORTER_OTLP_ENDPOINT: others.url,
+    OTEL_TRACES_SAMPLER: 'traceidratio',
+    OTEL_TRACES_SAMPLER_ARG: '0.5',
+  });
+  const { send } = createSender(half);
+  for (let sent = 0; sent < 40; sent += 1) expect((await send()).status).toBe(200);
+  expect(await half.end()).toBe(0);
+
+  const named = (name: string) => others.spans.filter((span) => span.name === name);
+  const linked = named('delivery').flatMap(({ links = [] }) => links.map(({ spanId }) => spanId));
+  expect(linked.length).toBeGreaterThan(0);
+  expect(linked.length).toBeLessThan(40);
+  expect(linked).toEqual(named('commit').map(({ spanId }) => spanId));
+});
+
+test('spans have ids of their own, and last longer than no time', () => {
+  expect(new Set(collector.spans.map(({ spanId }) => spanId)).size).toBe(collector.spans.length);
+  for (const { startTimeUnixNano, endTimeUnixNano } of collector.spans)
+    expect(BigInt(endTimeUnixNano)).toBeGreaterThan(BigInt(startTimeUnixNano));
 });
 
 test('no span has a secret, a body, an address or an id of the services', async () => {
