@@ -23,7 +23,8 @@ const senderCount = 64;
 const patienceMs = 30_000;
 const quietMs = 300;
 
-const fields = `{
+/** What is asked of each update. */
+export const updateFields = `{
   cursor
   replayed
   event { eventId type stage occurredAt shipmentId status carrier trackingNumber }
@@ -40,7 +41,7 @@ export interface Following {
 
 /** Each group follows a carrier. */
 const carriers: Following = {
-  document: `subscription Live($carrier: String!) { shipmentUpdates(filter: { carriers: [$carrier] }) ${fields} }`,
+  document: `subscription Live($carrier: String!) { shipmentUpdates(filter: { carriers: [$carrier] }) ${updateFields} }`,
   variables: (group) => ({ carrier: `carrier ${group}` }),
   event: (group, event) => ({ carrier: `carrier ${group}`, shipmentId: `shp_${event % 1000}` }),
 };
@@ -50,7 +51,7 @@ const shipmentOf = (group: number, which: number) => `shp_${group}_${which}`;
 
 /** Each group follows some shipments that nobody else does. */
 export const ownShipments: Following = {
-  document: `subscription Live($ids: [String!]!) { shipmentUpdates(filter: { shipmentIds: $ids }) ${fields} }`,
+  document: `subscription Live($ids: [String!]!) { shipmentUpdates(filter: { shipmentIds: $ids }) ${updateFields} }`,
   variables: (group) => ({
     ids: Array.from({ length: shipmentsEach }, (_, which) => shipmentOf(group, which)),
   }),
@@ -132,20 +133,24 @@ async function fill(target: Target, count: number, groups: number, following: Fo
     subscribers.reset(everybody);
   }
 
-  async function tell(group: number): Promise<void> {
+  /** The delivery of a new event for the group, which counts as told from now on. */
+  function deliver(group: number): Buffer {
     const eventId = idOf((events += 1));
     due[group]! += 1;
     const delivery = shipmentDelivery(server.url, { eventId, ...following.event(group, events) });
     const heard = new Uint8Array(Math.ceil(count / groups));
     told.set(eventId, { sentAt: performance.now(), group, heard });
-    await senders.send(delivery);
+    return delivery;
   }
+
+  const tell = (group: number) => senders.send(deliver(group));
 
   return {
     subscribers,
     due,
     took,
     reset,
+    deliver,
     tell,
     tellAll: () => Promise.all(Array.from(due, (_, group) => tell(group))),
     async stop() {

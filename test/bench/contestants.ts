@@ -19,7 +19,8 @@ export interface Contestant {
 export const byHand: Contestant = {
   who: 'hand-written',
   hasSessions: true,
-  start: ({ startFile }, options) => startFile('servers/handwritten-durable.js', options),
+  start: ({ startFile }, options) =>
+    startFile('servers/handwritten-durable.js', { ...options, env: { TUNED: 'yes' } }),
 };
 
 /** The gateway itself. */

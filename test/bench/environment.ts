@@ -18,7 +18,7 @@ export interface GatewayStart extends Omit<Start, 'args'> {
 }
 
 /** How a file in `test/bench` is started. */
-export interface FileStart extends Pick<Start, 'cores'> {
+export interface FileStart extends Pick<Start, 'cores' | 'env'> {
   /** Where it stores what is durable, if it does, as `GatewayStart.database`; by default in a file of its own. */
   readonly database?: string;
   readonly flags?: readonly string[];
@@ -83,7 +83,7 @@ export async function withEnvironment<T>(run: (environment: Environment) => Prom
     return await run({
       folder,
       start,
-      startFile: (file, { flags: more = [], database = `events-${(files += 1)}.db`, ...rest } = {}) =>
+      startFile: (file, { flags: more = [], database = `events-${(files += 1)}.db`, env, ...rest } = {}) =>
         start({
           ...rest,
           args: [...flags, ...more, `test/bench/${file}`],
@@ -91,6 +91,7 @@ export async function withEnvironment<T>(run: (environment: Environment) => Prom
             UPSTREAM: upstream.url,
             LEDGER: join(folder, `ledger-${(files += 1)}.db`),
             DATABASE: database.includes('://') ? database : join(folder, database),
+            ...env,
           },
         }),
       startGateway: ({ database, flags: more = [], file, env, ...rest }) =>

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
+import { everydayNames, runEveryday } from './everyday/everyday.js';
 import { fanoutNames, runFanout } from './fanout.js';
 import { toGoalLines } from './goals.js';
 import { herdNames, runHerd } from './herd.js';
@@ -24,6 +25,7 @@ interface Suite {
 const suites: Readonly<Record<string, Suite>> = {
   queries: { names: queries.map(({ name }) => name), run: runQueries },
   fanout: { names: fanoutNames, run: runFanout },
+  everyday: { names: everydayNames, run: runEveryday },
   ingest: { names: [], run: runIngest },
   scale: { names: scaleNames, run: runScale },
   herd: { names: herdNames, run: runHerd },
