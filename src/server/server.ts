@@ -19,13 +19,14 @@ import { cookieNameOf, createCallers } from './operation/authenticate.js';
 import {
   boundHeaders,
   boundUnreadBody,
+  createHostCheck,
+  guardHost,
   oneAtATime,
   originForm,
   refuseExpectation,
   refuseMalformed,
 } from './http/request-guards.js';
 import { createDrain } from './http/graceful-shutdown.js';
-import { createHostCheck, guardHost } from './http/host-check.js';
 import { Fanout } from './live/fanout.js';
 import { GraphqlHttp } from './http/apollo.js';
 import { dataHeaders, noStore, requestId, setHeaders } from './http/response-headers.js';
@@ -187,7 +188,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
         networkCaller,
         boundUnreadBody(compiledQueries?.before(handler) ?? handler),
       );
-      const take = guardHost(hostFault, boundHeaders(serveWebhooks(receiver, inTurn)));
+      const take = guardHost(hostFault, refuseEarly, boundHeaders(serveWebhooks(receiver, inTurn)));
       const settings = {
         requestTimeout: requestTimeoutMs,
         IncomingMessage: createRequestClass(ledger, networkCaller),

@@ -1,6 +1,6 @@
 import { createCommit, type Commit } from '../../src/events/log/commit.js';
 import type { Delivery } from '../../src/events/webhooks/delivery.js';
-import type { Fold } from '../../src/events/log/projection.js';
+import type { Fold } from '../../src/events/log/fold.js';
 import type { Procedure } from '../../src/store/sql/writer-procedure.js';
 
 /** An event of the families below: a step of its entity; the fold throws if it is impossible. */

@@ -1,6 +1,6 @@
 import { createEntities, type Entities } from '../../events/projections/entities.js';
 import type { EntityPosition } from '../../events/projections/entity-pages.js';
-import type { Fold, StateTable } from '../../events/log/projection.js';
+import type { Fold, StateTable } from '../../events/log/fold.js';
 import type { PaymentFilter } from '../../generated/resolvers.js';
 import { instant } from '../../lib/iso-instant.js';
 import { lastSeq, write, writeIfPresent, type Register, type Stamp } from '../../lib/lww-register.js';

@@ -1,4 +1,4 @@
-import type { EventBody } from '../../events/webhooks/body.js';
+import type { EventBody } from '../../events/webhooks/request.js';
 import type { WebhookFamily } from '../../events/webhooks/webhook-family.js';
 import { looseInstant } from '../../lib/iso-instant.js';
 import { member, textOrNull } from '../../lib/json.js';

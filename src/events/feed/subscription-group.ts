@@ -2,12 +2,12 @@ import type { Interest } from './filter-index.js';
 import type { LogEntry } from '../log/log.js';
 import type { Place } from '../log/log-position.js';
 import { createReader, type Reader, type Sources } from './log-reader.js';
-import { createRenderer, type Renderer, type Render } from './renderer.js';
 import { createReplays, type Replays, type Payload } from './replay-cache.js';
 
 /** How a group renders an entry for its members: the same for all of them. */
 export interface Rendering extends Interest {
-  readonly render: Render;
+  /** Undefined if the group's filter excludes the entry. Retried after a failure, and finally given up. */
+  readonly render: (entry: LogEntry, replayed: boolean) => Payload | Promise<Payload>;
 }
 
 /** A subscriber that gets the payloads of a group, and is dropped once it accepts no more. */
@@ -77,25 +77,23 @@ export function createGroup(sources: Sources, rendering: Rendering, events: Grou
 
 class SubscriptionGroup implements Group {
   readonly #sources: Sources;
-  readonly #family: string;
+  readonly #rendering: Rendering;
   readonly #events: GroupEvents;
   /** Members that have yet to catch up, with the entry that each has come to. */
   readonly #arriving = new Map<Member, Place | undefined>();
   /** Members that have caught up, with the number in the log after which each takes part. */
   readonly #joined = new Map<Member, number>();
-  readonly #renderer: Renderer;
   readonly #replays: Replays;
   readonly #reader: Reader;
   /** The numbers of the queued entries. */
   readonly #due: number[] = [];
   #isReading = false;
 
-  constructor(sources: Sources, { family, render }: Rendering, events: GroupEvents) {
+  constructor(sources: Sources, rendering: Rendering, events: GroupEvents) {
     this.#sources = sources;
-    this.#family = family;
+    this.#rendering = rendering;
     this.#events = events;
-    this.#renderer = createRenderer(render, sources.retrier);
-    this.#replays = createReplays((entry) => this.#renderer.past(entry, () => this.#arriving.size > 0));
+    this.#replays = createReplays((entry) => this.#render(entry, true, () => this.#arriving.size > 0));
     this.#reader = createReader(sources, this.#isWanted);
   }
 
@@ -160,12 +158,31 @@ class SubscriptionGroup implements Group {
 
   readonly #renderLive = (entry: LogEntry): Payload | Promise<Payload> => {
     // If nobody has joined, the arriving members read it themselves.
-    return this.#joined.size > 0 ? this.#renderer.live(entry, this.#isWanted) : undefined;
+    return this.#joined.size > 0 ? this.#render(entry, false, this.#isWanted) : undefined;
   };
 
   readonly #renderPast = (entry: LogEntry): Payload | Promise<Payload> => {
-    return entry.family === this.#family && entry.entityId !== null ? this.#replays.of(entry) : undefined;
+    return entry.family === this.#rendering.family && entry.entityId !== null
+      ? this.#replays.of(entry)
+      : undefined;
   };
+
+  /**
+   * Renders an entry; a failure is retried while that is wanted, until the retrier gives up. The first attempt is made at
+   * once, so that what renders synchronously needs no promise.
+   */
+  #render(entry: LogEntry, replayed: boolean, isWanted: () => boolean): Payload | Promise<Payload> {
+    const attempt = () => this.#rendering.render(entry, replayed);
+    const first = started(attempt);
+    if (!(first instanceof Promise)) return first;
+    let begun: Promise<Payload> | undefined = first;
+    const work = async () => {
+      const made = begun ?? attempt();
+      begun = undefined;
+      return made;
+    };
+    return this.#sources.retrier.render(entry.seq, work, { isWanted });
+  }
 
   /** A member whose place is past an entry has it already, from a replica that had read further. */
   #advance({ payloads, places, length }: Stretch): void {
@@ -212,6 +229,15 @@ class SubscriptionGroup implements Group {
   #end(member: Member, error?: unknown): void {
     this.#leave(member);
     member.end(error);
+  }
+}
+
+/** Makes an attempt; a thrown error becomes a rejection. */
+function started(attempt: () => Payload | Promise<Payload>): Payload | Promise<Payload> {
+  try {
+    return attempt();
+  } catch (error) {
+    return Promise.reject(error);
   }
 }
 

@@ -7,11 +7,12 @@ import {
   type Columns,
   type Insert,
   type Row,
+  type Rows,
 } from '../../store/sql/bulk-rows.js';
 import type { Engine, Executor, Store } from '../../store/store.js';
 import { keyText, keyTextIf } from '../../store/sql/key-text.js';
 import type { Delivery } from '../webhooks/delivery.js';
-import { saveStates, selectStates, type Folds, type Placed, type States } from './projection.js';
+import type { Folds, StateTable } from './fold.js';
 import { placeText, type Place } from './log-position.js';
 
 /** A delivery, with its id as a key and the digest of its body. */
@@ -22,13 +23,16 @@ export interface Item {
 }
 
 /** An item with its number in the log. */
-export type PlacedItem = Item & Placed;
+export interface PlacedItem extends Item {
+  readonly seq: number;
+}
 
 /** What a commit writes. */
 interface Changes {
   /** The new events, each with the state of its entity just after it, as JSON. */
   readonly events: readonly (PlacedItem & { readonly entity: string | null })[];
-  readonly states: States;
+  /** The rows to write of a family's states. */
+  readonly folded: (family: string) => readonly Row[];
   /** The number that the log ended with when it was looked at. */
   readonly from: number;
   /** The new end of the log. */
@@ -79,11 +83,11 @@ export function prepareStatements(store: Store, folds: Folds) {
       return { head: { seq: head.head, pruned: head.pruned }, found: rows.filter(isFound) };
     },
     /** Resolves with false, and changes nothing, if the log no longer ends where it did when it was looked at. */
-    keep: (db: Executor, { events, states, from, head }: Changes) =>
+    keep: (db: Executor, { events, folded, from, head }: Changes) =>
       keep(db, {
         ids: events.map(toIdRow),
         events: events.map(toRow),
-        states: byFamily(families, states.folded),
+        states: byFamily(families, folded),
         from,
         head,
       }),
@@ -136,6 +140,20 @@ function selectKnown(engine: Engine, folds: Folds, sought: MakePlaceholder<Sough
   return sql.join([known, ...states], sql` union all `);
 }
 
+const keyColumns: Columns = { key: 'text' };
+
+/** Selects the stored states of the entities with these keys, as `family`, `key`, `seq` (null) and `text`. */
+function selectStates(
+  engine: Engine,
+  family: string,
+  { table, key }: StateTable,
+  keys: Rows,
+): RawBuilder<unknown> {
+  return sql`select ${sql.lit(family)} as family, given.key as key, null as seq, kept.state as text
+    from (${rowsOf(engine, keyColumns, keys)}) as given
+    join ${sql.table(table)} as kept on kept.${sql.ref(key)} = given.key`;
+}
+
 function toIdKey({ delivery: { family }, eventKey }: Item): Row {
   return { family, key: eventKey };
 }
@@ -177,6 +195,18 @@ function insertAll(
     ),
   );
   return [insert('event_ids', idColumns, ids), insert('events', eventColumns, events), ...states];
+}
+
+/** Inserts states, or overwrites those of the same key. */
+function saveStates(insert: Insert, { table, key, columns }: StateTable, rows: Rows): RawBuilder<unknown> {
+  const all: Columns = { [key]: 'text', state: 'text', ...columns };
+  return insert(table, all, rows, overwriting(key, all));
+}
+
+function overwriting(key: string, columns: Columns): RawBuilder<unknown> {
+  const others = Object.keys(columns).filter((name) => name !== key);
+  const set = others.map((name) => sql`${sql.ref(name)} = ${sql.ref(`excluded.${name}`)}`);
+  return sql`on conflict (${sql.ref(key)}) do update set ${sql.join(set)}`;
 }
 
 const idColumns: Columns = { family: 'text', event_id: 'text', seq: 'integer', body_digest: 'text' };

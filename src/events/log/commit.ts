@@ -1,9 +1,10 @@
 import { digest } from '../../lib/sealer.js';
 import type { Executor, Store } from '../../store/store.js';
+import type { Row } from '../../store/sql/bulk-rows.js';
 import { keyText } from '../../store/sql/key-text.js';
 import { prepareStatements, type Item, type Look, type PlacedItem } from './commit-statements.js';
 import type { Delivery } from '../webhooks/delivery.js';
-import { createStates, type Folds, type States } from './projection.js';
+import type { Folds } from './fold.js';
 import { witnessOf, type Place } from './log-position.js';
 import { storeAlteredBodies } from './conflicting-bodies.js';
 
@@ -84,7 +85,7 @@ class LogWriter {
   async #plan(db: Executor, batch: readonly Item[]): Promise<Plan> {
     const { head, found } = await this.#statements.look(db, batch);
     const known = new Map<string, Known>();
-    const states = createStates(this.#folds);
+    const states = new States(this.#folds);
     for (const { family, key, seq, text } of found)
       if (seq === null) states.put(family, key, text);
       else known.set(keyOf(family, key), { seq, bodyDigest: text });
@@ -97,7 +98,12 @@ class LogWriter {
     if (!last) return { outcomes, head: undefined, seq: head.seq };
     const events = fresh.map((item) => ({ ...item, entity: states.fold(item) }));
     const newHead = placeOf(last);
-    const isKept = await this.#statements.keep(db, { events, states, from: head.seq, head: newHead });
+    const isKept = await this.#statements.keep(db, {
+      events,
+      folded: (family) => states.folded(family),
+      from: head.seq,
+      head: newHead,
+    });
     return isKept ? { outcomes, head: newHead, seq: newHead.seq } : undefined;
   }
 
@@ -128,6 +134,46 @@ class LogWriter {
       if (!commit) throw new Error('The head of the log moved although it was locked.');
       return commit;
     });
+  }
+}
+
+/** An entity's state, the same as JSON, and whether this batch has folded an event into it. */
+interface Folded {
+  readonly state: unknown;
+  readonly text: string;
+  readonly changed: boolean;
+}
+
+/** The entity states that one batch reads and updates, folded in log order. */
+class States {
+  readonly #folds: Folds;
+  readonly #states: ReadonlyMap<string, Map<string, Folded>>;
+
+  constructor(folds: Folds) {
+    this.#folds = folds;
+    this.#states = new Map(Object.keys(folds).map((family) => [family, new Map<string, Folded>()]));
+  }
+
+  /** Adds a state as it was stored. */
+  put(family: string, key: string, text: string): void {
+    this.#states.get(family)!.set(key, { state: JSON.parse(text), text, changed: false });
+  }
+
+  /** Folds an event; returns the entity's state just after it, as JSON, or null for a skipped event. */
+  fold({ seq, delivery: { family, known } }: PlacedItem): string | null {
+    if (!known) return null;
+    const [key, kept] = [keyText(known.entityId), this.#states.get(family)!];
+    const state = this.#folds[family]!.apply(kept.get(key)?.state, known.event, seq);
+    const text = JSON.stringify(state);
+    kept.set(key, { state, text, changed: true });
+    return text;
+  }
+
+  /** The rows to write: the family's states into which events were folded. */
+  folded(family: string): readonly Row[] {
+    const { key, toRow } = this.#folds[family]!;
+    const folded = [...this.#states.get(family)!].filter(([, { changed }]) => changed);
+    return folded.map(([id, { state, text }]) => ({ [key]: id, state: text, ...toRow(state) }));
   }
 }
 

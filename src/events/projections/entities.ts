@@ -14,7 +14,7 @@ import {
   type EntitySource,
   type StateRow,
 } from './entity-pages.js';
-import type { StateTable } from '../log/projection.js';
+import type { StateTable } from '../log/fold.js';
 import { createHistory, type History, type Show } from './history.js';
 
 /** A family's folded entities and their events, for one operation; repeated requests share one read. */

@@ -6,7 +6,7 @@ import { readInSteps, rowsPerStep, unlimited, type Scan } from '../../store/sql/
 import type { EntityTableName, Tables } from '../../store/sql/schema.js';
 import type { Engine, Executor } from '../../store/store.js';
 import { keyText } from '../../store/sql/key-text.js';
-import type { StateTable } from '../log/projection.js';
+import type { StateTable } from '../log/fold.js';
 
 /** An entity's position in the order of latest activity. */
 export type EntityPosition = readonly [instant: string, id: string];

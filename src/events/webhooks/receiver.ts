@@ -13,7 +13,6 @@ import { heapOfJson } from '../../lib/json-size.js';
 import { endpointCaller, type MemoryLedger } from '../../lib/memory-ledger.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import { createWarnings, type Warn } from '../../lib/telemetry/rate-limited-log.js';
-import { readEvent } from './body.js';
 import { TooManyWaiting } from '../../lib/async/coalesced-read.js';
 import type { DeliveryRecorder } from '../deliveries/delivery-recorder.js';
 import { signedAt } from '../deliveries/explain-refusal.js';
@@ -25,6 +24,7 @@ import {
   checkMethod,
   headerValues,
   readBody,
+  readEvent,
   Refusal,
   type WebhookRequest,
 } from './request.js';

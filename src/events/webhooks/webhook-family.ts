@@ -1,4 +1,4 @@
-import type { EventBody } from './body.js';
+import type { EventBody } from './request.js';
 import type { Delivery } from './delivery.js';
 import type { SignatureScheme } from './signature.js';
 

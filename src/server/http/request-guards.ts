@@ -1,5 +1,5 @@
 import { STATUS_CODES, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import { isIP, type Socket } from 'node:net';
 import type { MemoryLedger } from '../../lib/memory-ledger.js';
 import { maxDiscardedBytes } from '../../events/webhooks/request.js';
 
@@ -27,6 +27,59 @@ export function boundHeaders(next: RequestListener): RequestListener {
     if (response.socket) respond(request, response, refusing ?? longMediaType);
     else socket.destroy();
   };
+}
+
+/** Why a request is refused for its `Host`. */
+export interface HostFault {
+  readonly status: 400 | 421;
+  readonly message: string;
+}
+
+const twice: HostFault = { status: 400, message: 'The header Host must be sent once.' };
+const foreign: HostFault = {
+  status: 421,
+  message: 'This is not a name of this gateway (see ALLOWED_HOSTS).',
+};
+/** Probes ask by whatever name they know. */
+const probes = /^\/(?:livez|readyz)(?:\?|$)/;
+
+/**
+ * A check of the `Host` of requests, so that no site can have its own name lead here and read with its pages what the
+ * browser may (DNS rebinding). `names` count, without a port and in lower case, and so does any IP literal; all do where
+ * it is undefined. Two `Host` headers are never taken: a proxy may have gone by the other.
+ */
+export function createHostCheck(
+  names: readonly string[] | undefined,
+): (request: IncomingMessage) => HostFault | undefined {
+  const allowed = names && new Set(names.map((name) => name.toLowerCase()));
+  return ({ rawHeaders, headers, url = '' }) => {
+    let hosts = 0;
+    for (let at = 0; at < rawHeaders.length; at += 2)
+      if (rawHeaders[at]!.length === 4 && rawHeaders[at]!.toLowerCase() === 'host') hosts += 1;
+    if (hosts > 1) return twice;
+    if (!allowed || probes.test(url)) return undefined;
+    const name = nameIn(headers.host ?? '');
+    return allowed.has(name) || isIP(name) > 0 ? undefined : foreign;
+  };
+}
+
+/** Has `next` handle the requests at which the check finds no fault; `refuse` gives the answer to the others. */
+export function guardHost(
+  check: ReturnType<typeof createHostCheck>,
+  refuse: Refuse,
+  next: RequestListener,
+): RequestListener {
+  return (request, response) => {
+    const fault = check(request);
+    if (fault) respond(request, response, refuse(request, fault.status, fault.message));
+    else next(request, response);
+  };
+}
+
+/** The name in a `Host`, without its port, an IPv6 address's brackets and the dot that may end a name. */
+function nameIn(host: string): string {
+  const [, bracketed, name = ''] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d*)?$/.exec(host) ?? [];
+  return (bracketed ?? name.replace(/\.$/, '')).toLowerCase();
 }
 
 /**
@@ -72,6 +125,9 @@ export interface Answer {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
+
+/** Gives the answer to a request that is refused before it reaches a route. */
+type Refuse = (request: IncomingMessage, status: number, fault: string) => Answer;
 
 /** A connection is kept if no more than this is announced of a body that nobody reads. */
 const smallBody = 1024 * 1024;
@@ -130,9 +186,7 @@ function watchRest(request: IncomingMessage): void {
 }
 
 /** Refuses an unknown `Expect` header; `refuse` gives the answer to a request that is not the receiver's. */
-export function refuseExpectation(
-  refuse: (request: IncomingMessage, status: number, fault: string) => Answer,
-): RequestListener {
+export function refuseExpectation(refuse: Refuse): RequestListener {
   const fault = 'The only expectation that can be met here is 100-continue.';
   const ofReceiver = refusal(417, 'EXPECTATION_FAILED', fault);
   return (request, response) => {

@@ -6,7 +6,7 @@ import { WebSocketServer } from 'ws';
 import { Connection, maxFragments } from './socket/connection.js';
 import { hold } from './socket/backpressure.js';
 import type { Drain } from '../http/graceful-shutdown.js';
-import type { HostFault } from '../http/host-check.js';
+import type { HostFault } from '../http/request-guards.js';
 import { dataHeaders, noStore } from '../http/response-headers.js';
 import { retryAfterSeconds } from '../operation/admission.js';
 import { foreignOrigin, type AllowedOrigins } from '../operation/allowed-origins.js';

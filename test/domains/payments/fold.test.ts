@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { PaymentEvent } from '../../../src/models/payment.js';
 import { createPaymentFold, paymentPosition, toPayment } from '../../../src/domains/payments/state.js';
-import { foldContract, statesAfter } from '../../events/log/projection.contract.js';
+import { foldContract, statesAfter } from '../../events/log/fold.contract.js';
 import { paymentEvent } from './events.js';
 
 const { apply } = createPaymentFold({ unit: 'auto' });

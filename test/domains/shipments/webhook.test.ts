@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { EventBody } from '../../../src/events/webhooks/body.js';
+import type { EventBody } from '../../../src/events/webhooks/request.js';
 import { stages } from '../../../src/models/shipment.js';
 import { createShipmentFamily, readShipmentEvent } from '../../../src/domains/shipments/webhook.js';
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Fold } from '../../../src/events/log/projection.js';
+import type { Fold } from '../../../src/events/log/fold.js';
 import { precedes, type Register } from '../../../src/lib/lww-register.js';
 
 type Apply<Event, State> = Fold<Event, State>['apply'];
