@@ -9,11 +9,14 @@ import { createRandom } from '../../chaos/random.js';
 import { startSubscriber, type Subscriber } from '../../chaos/subscriber.js';
 import { openTcpProxy, type TcpProxy } from '../../chaos/tcp-proxy.js';
 import { openSession } from '../../chaos/visitors.js';
+import { sealRows } from '../../../src/events/relay/stretch.js';
+import { createSealer } from '../../../src/lib/sealer.js';
 import { noPostgres } from '../../support/engines.js';
 import { seriesIn } from '../../support/metrics.js';
 import { noNats, startNats, type TestNats } from '../../support/nats-server.js';
-import { createTestDatabase } from '../../support/postgres.js';
+import { createTestDatabase, execute } from '../../support/postgres.js';
 import { startGatewayProcess, type GatewayProcess } from '../../support/process.js';
+import { openTestLog, type TestLog } from '../test-log.js';
 
 const endpoint: Endpoint = { family: 'shipments', id: 'sub_relay', secret: 'a-secret-of-the-test' };
 const random = createRandom('relay');
@@ -21,6 +24,13 @@ const paceMs = 20;
 /** As long as the stream keeps what is published. */
 const awayMs = 60_000;
 const straight = { probability: 0, maxMs: 0 };
+/** Over which the rows are counted that Postgres is asked for. */
+const counted = 50;
+/** Postgres has told its statistics by then. */
+const statisticsMs = 2_000;
+const lostAtMost = 10_000;
+/** As large as a server takes. */
+const maxPayload = 1024 * 1024;
 
 describe.skipIf(noPostgres ?? noNats)('gateways on a cluster of three NATS servers', () => {
   let nats: readonly TestNats[] = [];
@@ -29,40 +39,44 @@ describe.skipIf(noPostgres ?? noNats)('gateways on a cluster of three NATS serve
   /** The last gateway's way to each server of NATS. */
   let proxies: readonly TcpProxy[] = [];
   let subscribers: readonly Subscriber[] = [];
-  const sent: Event[] = [];
+  let sent: Event[] = [];
+  let databaseUrl: string;
+  const key = randomBytes(32);
+  /** Opens a session at the first gateway. */
+  const visit = async () => (await openSession({ url: () => gateways[0]!.url, random, patienceMs: 20_000 }))!;
+  let session: Awaited<ReturnType<typeof visit>>;
+  let settings: Readonly<Record<string, string>>;
   /** Gets no deliveries, since it stands still. */
   let frozen: GatewayProcess | undefined;
-  let isSending = true;
+  let isSending = false;
   let sending = Promise.resolve();
 
   beforeAll(async () => {
     nats = await startNats(3);
     sandbox = await startSandbox();
-    const settings = {
+    databaseUrl = await createTestDatabase();
+    // So that a row counts as read only if it is asked for, though the table is small.
+    await execute(
+      databaseUrl,
+      `alter database ${new URL(databaseUrl).pathname.slice(1)} set enable_seqscan = off`,
+    );
+    settings = {
       ...sandbox.settings,
-      DATABASE_URL: await createTestDatabase(),
+      DATABASE_URL: databaseUrl,
       NATS_URL: addressOf(nats.map(({ address }) => address)),
-      SECRET_KEYS: randomBytes(32).toString('base64'),
+      SECRET_KEYS: key.toString('base64'),
       GRANTS: JSON.stringify({ '*': ['shipments:read'] }),
       SHIPMENT_WEBHOOKS: `${endpoint.id}=${endpoint.secret}`,
       LOG_LEVEL: 'info',
     };
-    const first = await startGatewayProcess(settings);
+    gateways = [await startGatewayProcess(settings)];
+    session = await visit();
+    subscribers = gateways.map(follow);
     proxies = await Promise.all(nats.map(() => openTcpProxy(random, straight)));
     join();
-    const apart = { NATS_URL: addressOf(proxies.map(({ port }) => `127.0.0.1:${port}`)) };
-    const others = [{}, {}, apart].map((own) => startGatewayProcess({ ...settings, ...own }));
-    gateways = [first, ...(await Promise.all(others))];
-    const { token, after } = (await openSession({ url: () => first.url, random, patienceMs: 20_000 }))!;
-    const profile = { name: 'all', family: 'shipments', selects: 'few' } as const;
-    subscribers = gateways.map(({ url }) =>
-      startSubscriber({ profile, token, after, url: () => url, random }),
-    );
-    sending = send();
   });
   afterAll(async () => {
-    isSending = false;
-    await sending;
+    await stopSending();
     await Promise.all(subscribers.map((subscriber) => subscriber.stop()));
     await Promise.all(gateways.map((gateway) => gateway.end('SIGKILL')));
     proxies.forEach((proxy) => proxy.stop());
@@ -83,6 +97,30 @@ describe.skipIf(noPostgres ?? noNats)('gateways on a cluster of three NATS serve
       proxy.target = undefined;
       proxy.cut(1);
     }
+  }
+
+  /** Starts three more gateways; the last one has its own way to NATS. */
+  async function startOthers(): Promise<void> {
+    const apart = { NATS_URL: addressOf(proxies.map(({ port }) => `127.0.0.1:${port}`)) };
+    const starting = [{}, {}, apart].map((own) => startGatewayProcess({ ...settings, ...own }));
+    const others = await Promise.all(starting);
+    gateways = [...gateways, ...others];
+    subscribers = [...subscribers, ...others.map(follow)];
+  }
+
+  function follow({ url }: GatewayProcess): Subscriber {
+    const profile = { name: 'all', family: 'shipments', selects: 'few' } as const;
+    return startSubscriber({ profile, ...session, url: () => url, random });
+  }
+
+  function startSending(): void {
+    isSending = true;
+    sending = send();
+  }
+
+  async function stopSending(): Promise<void> {
+    isSending = false;
+    await sending;
   }
 
   /** One event after another, each until it is acknowledged. */
@@ -128,12 +166,14 @@ describe.skipIf(noPostgres ?? noNats)('gateways on a cluster of three NATS serve
   }
 
   /** Asks the cluster, while all of it is up. */
-  async function withStream<T>(ask: (stream: StreamInfo, client: NatsConnection) => T): Promise<T> {
+  async function withStream<T>(
+    ask: (stream: StreamInfo, client: NatsConnection) => T | Promise<T>,
+  ): Promise<T> {
     const client = await connect({ servers: nats.map(({ address }) => address) });
     try {
       const manager = await jetstreamManager(client);
       const { value: name } = await manager.streams.names()[Symbol.asyncIterator]().next();
-      return ask(await manager.streams.info(name as string), client);
+      return await ask(await manager.streams.info(name as string), client);
     } finally {
       await client.drain();
     }
@@ -158,12 +198,76 @@ describe.skipIf(noPostgres ?? noNats)('gateways on a cluster of three NATS serve
     return gateways[at]!;
   }
 
+  /** Every subscriber has had each event once and in order, and was never sent away. */
+  async function expectWhole(): Promise<void> {
+    await stopSending();
+    await expectDelivered();
+    const expected = sent.filter(isShown).map(({ id }) => id);
+    for (const { seen, endings } of subscribers) {
+      expect(seen.map(({ eventId }) => eventId)).toEqual(expected);
+      expect(endings).toEqual([]);
+    }
+  }
+
+  /** How many rows of the log Postgres has given to all who asked; it counts with a delay. */
+  async function rowsGiven(): Promise<number> {
+    await pause(statisticsMs);
+    const statement = `select idx_tup_fetch + seq_tup_read as rows from pg_stat_user_tables where relname = 'events'`;
+    const [{ rows }] = (await execute(databaseUrl, statement)) as [{ rows: string }];
+    return Number(rows);
+  }
+
+  /** How many rows Postgres is asked for, for each event, while all gateways are in step. */
+  async function rowsEach(): Promise<number> {
+    startSending();
+    await expectInStep();
+    const before = { rows: await rowsGiven(), sent: sent.length };
+    await expect.poll(() => sent.length, { timeout: 60_000 }).toBeGreaterThan(before.sent + counted);
+    const rows = (await rowsGiven()) - before.rows;
+    await stopSending();
+    return rows / (sent.length - before.sent);
+  }
+
+  /** Has the log read by somebody else. */
+  async function withLog<T>(read: (opened: TestLog) => Promise<T>): Promise<T> {
+    const opened = await openTestLog(databaseUrl);
+    try {
+      return await read(opened);
+    } finally {
+      await opened.stop();
+    }
+  }
+
+  /** Publishes to the stream of the gateways, as whoever may write there can. */
+  function publish(messages: Iterable<string>): Promise<void> {
+    return withStream(async ({ config }, client) => {
+      for (const message of messages) client.publish(config.subjects[0]!, message);
+      await client.flush();
+    });
+  }
+
+  const refused = () =>
+    Promise.all(
+      gateways.map((gateway) => measure(gateway, 'trivium_relay_refused_total{reason="unreadable"}')),
+    );
+
   const isShown = ({ type }: Event) => type !== 'shipment.weighed';
+
+  test('have Postgres asked for no more rows than one gateway has', { timeout: 180_000 }, async () => {
+    const alone = await rowsEach();
+    expect(alone).toBeGreaterThanOrEqual(1);
+    await startOthers();
+    await expectDelivered();
+    // Without the relay, it would be four times as many. Where the machine stands still for a moment, it is so for once.
+    await expect.poll(rowsEach, { timeout: 90_000 }).toBeLessThan(2 * alone);
+    await expectWhole();
+  });
 
   test(
     'deliver each event once and in order, whatever becomes of servers and gateways',
     { timeout: 300_000 },
     async () => {
+      startSending();
       await expectInStep();
 
       // A server that does not lead, and then the one that does.
@@ -197,12 +301,6 @@ describe.skipIf(noPostgres ?? noNats)('gateways on a cluster of three NATS serve
       join();
       await expectInStep();
 
-      // Somebody else publishes to the cluster what is none of ours.
-      await withStream(({ config }, client) => client.publish(config.subjects[0]!, 'forged'));
-      const refused = () => measure(gateways[0]!, 'trivium_relay_refused_total{reason="unreadable"}');
-      await expect.poll(refused).toBe(1);
-      await expectInStep();
-
       // The whole cluster is away for a minute, and has forgotten everything when it is back.
       await Promise.all(nats.map((server) => server.kill()));
       await pause(awayMs);
@@ -224,14 +322,53 @@ describe.skipIf(noPostgres ?? noNats)('gateways on a cluster of three NATS serve
       frozen = undefined;
       await expectInStep();
 
-      isSending = false;
-      await sending;
-      await expectDelivered();
-      const expected = sent.filter(isShown).map(({ id }) => id);
-      for (const { seen, endings } of subscribers) {
-        expect(seen.map(({ eventId }) => eventId)).toEqual(expected);
-        expect(endings).toEqual([]);
-      }
+      await expectWhole();
     },
   );
+
+  test('deliver nothing that is forged, not even with a stolen key', { timeout: 60_000 }, async () => {
+    const { place, forged } = await withLog(async ({ log }) => {
+      const { head } = await log.bounds();
+      const [last] = (await log.rowsAfter((await log.place(head - 1))!, 1))!;
+      return { place: (await log.place(head))!, forged: { ...last!, seq: head + 1, event_id: 'forged' } };
+    });
+    const sealed = (by: Buffer) => sealRows(createSealer([by]), place, [forged], maxPayload);
+    const before = await refused();
+    await publish(['forged', ...sealed(randomBytes(32))]);
+    await expect.poll(refused).toEqual(before.map((count) => count + 2));
+    // What is sealed with our own key counts only if Postgres has signalled it.
+    await publish(sealed(key));
+    startSending();
+    await expectInStep();
+    await expectWhole();
+  });
+
+  test('deliver nothing of the time after a backup once it is restored', { timeout: 120_000 }, async () => {
+    const kept = await withLog(async ({ log }) => (await log.place((await log.bounds()).head))!);
+    startSending();
+    await expectInStep();
+    await stopSending();
+    await expectDelivered();
+    const lost = await withLog(async ({ log, database: { kysely } }) => {
+      const rows = (await log.rowsAfter(kept, lostAtMost))!;
+      await kysely.transaction().execute(async (db) => {
+        await db.deleteFrom('events').where('seq', '>', kept.seq).execute();
+        await db.deleteFrom('event_ids').where('seq', '>', kept.seq).execute();
+        await db.updateTable('log_head').set({ seq: kept.seq }).execute();
+      });
+      return rows;
+    });
+    expect(lost.length).toBeGreaterThan(0);
+    const endings = () => subscribers.map((subscriber) => subscriber.endings[0]);
+    await expect.poll(endings, { timeout: 30_000 }).toEqual(gateways.map(() => 'CURSOR_EXPIRED'));
+    await Promise.all(subscribers.map((subscriber) => subscriber.stop()));
+
+    sent = [];
+    session = await visit();
+    subscribers = gateways.map(follow);
+    await publish(sealRows(createSealer([key]), kept, lost, maxPayload));
+    startSending();
+    await expectInStep();
+    await expectWhole();
+  });
 });
