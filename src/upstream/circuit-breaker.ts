@@ -1,4 +1,4 @@
-import { ExponentialBackoff, handleWhen, retry } from 'cockatiel';
+import { growingPauses, retryFailed } from '../lib/async/retry.js';
 import type { Telemetry } from '../lib/telemetry/telemetry.js';
 import type { Reply } from './transport.js';
 import { type FailureReason, UpstreamError, type UpstreamName } from './errors.js';
@@ -14,7 +14,7 @@ export interface GuardedCall {
 /** Runs a call, unless the breaker is open; `run` never throws, but returns a promise that may reject. */
 export type Guard = (call: GuardedCall, run: () => Promise<Reply>) => Promise<Reply>;
 
-const retries = { maxAttempts: 2, backoff: new ExponentialBackoff({ initialDelay: 50, maxDelay: 500 }) };
+const retryPauses = growingPauses({ firstMs: 50, maxMs: 500, most: 2, spread: true });
 const callersToOpen = 10;
 const openForMs = 5_000;
 
@@ -27,7 +27,6 @@ const isOutage = failed('broken', 'failing');
 const isFailure = failed('broken', 'failing', 'late');
 /** May pass within the back-off, so it is retried; not if the service says when to try again: that is seconds away. */
 const isTransient = (error: unknown) => isOutage(error) && error.retryAfter === undefined;
-const retrying = retry(handleWhen(isTransient), retries);
 
 /**
  * A circuit breaker for one service, which no 4xx and no departing client trips; a repeatable call is retried before it
@@ -101,7 +100,7 @@ class CircuitBreaker {
   /** Retries after a failed first attempt, and takes note of the outcome. */
   async #recover(error: unknown, call: GuardedCall, run: () => Promise<Reply>): Promise<Reply> {
     try {
-      return this.#onSuccess(await retryFailed(error, call, run));
+      return this.#onSuccess(await recover(error, call, run));
     } catch (last) {
       this.#onFailure(last, call);
       throw last;
@@ -112,7 +111,7 @@ class CircuitBreaker {
   async #probe(call: GuardedCall, run: () => Promise<Reply>): Promise<Reply> {
     this.#isTrying = true;
     try {
-      const reply = await run().catch((error: unknown) => retryFailed(error, call, run));
+      const reply = await run().catch((error: unknown) => recover(error, call, run));
       this.#close();
       return reply;
     } catch (error) {
@@ -132,15 +131,15 @@ class CircuitBreaker {
   }
 }
 
-/** Retries a call that has failed with this error, as the policy says, if it is repeatable. */
-async function retryFailed(
+/** Retries a call that has failed with this error, if it is repeatable, and as long as what it fails with may pass. */
+async function recover(
   error: unknown,
   { repeatable }: GuardedCall,
   run: () => Promise<Reply>,
 ): Promise<Reply> {
   if (!repeatable) throw error;
-  return retrying.execute(async ({ attempt }) => {
-    if (attempt === 0) throw error; // the attempt that was already made
-    return run();
+  return retryFailed(error, run, {
+    pauseMs: (failures, last) => (isTransient(last) ? retryPauses(failures) : undefined),
+    keepsAlive: true,
   });
 }

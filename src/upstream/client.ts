@@ -11,7 +11,7 @@ import { type Exchange, exchange, type Reply } from './transport.js';
 import { UpstreamError, type UpstreamName } from './errors.js';
 import { createGuard, type Guard } from './circuit-breaker.js';
 import { type Account, createQuota } from './hourly-quota.js';
-import { createRecords } from './per-caller.js';
+import { createRecords } from '../lib/cache/per-caller.js';
 import { isLimit, secondsToWait } from './rate-limit-headers.js';
 import { heapOfJson } from '../lib/json-size.js';
 import type { Holding } from '../lib/memory-ledger.js';

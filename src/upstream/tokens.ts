@@ -3,7 +3,7 @@ import type { Clock } from '../lib/clock.js';
 import type { Database } from '../store/database.js';
 import { withLease } from '../store/leases.js';
 import { UpstreamError, type UpstreamName } from './errors.js';
-import { createFlights, type Flights } from './shared-calls.js';
+import { SharedCalls } from '../lib/async/shared-calls.js';
 import { LightAbortController, whenAborted, type Signal } from '../lib/async/abort.js';
 
 /** The access token of one client, shared by all who call with it, on every replica. */
@@ -62,7 +62,7 @@ export function createTokens(options: TokensOptions): Tokens {
 
 class SharedTokens implements Tokens {
   readonly #options: TokensOptions;
-  readonly #flights: Flights<string>;
+  readonly #calls: SharedCalls<string>;
   #trusted: { readonly token: string; readonly until: number } | undefined;
   #refused: string | undefined;
   #suspected: string | undefined;
@@ -73,12 +73,12 @@ class SharedTokens implements Tokens {
   constructor(options: TokensOptions) {
     this.#options = options;
     const { issuer } = options;
-    this.#flights = createFlights<string>(issuer);
+    this.#calls = new SharedCalls(() => new UpstreamError(issuer, 'abandoned'));
   }
 
   async get(signal?: Signal): Promise<string> {
     if (this.#trusted && this.#options.clock.now() < this.#trusted.until) return this.#trusted.token;
-    return this.#flights.share(this.#options.key, this.#options.key, this.#findAndTrust, signal);
+    return this.#calls.share(this.#options.key, this.#options.key, this.#findAndTrust, signal);
   }
 
   discard(token: string): void {
@@ -86,7 +86,7 @@ class SharedTokens implements Tokens {
     this.#refused = token;
     if (this.#trusted?.token === token) this.#trusted = undefined;
     // A call in flight may return the very token that is refused.
-    this.#flights.drop(this.#options.key);
+    this.#calls.drop(this.#options.key);
   }
 
   suspect(token: string): void {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createQuota } from '../../src/upstream/hourly-quota.js';
-import { createRecords } from '../../src/upstream/per-caller.js';
+import { createRecords } from '../../src/lib/cache/per-caller.js';
 
 const minute = 60_000;
 

@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { ExponentialBackoff, handleAll, retry } from 'cockatiel';
 import type { Clock } from '../../lib/clock.js';
 import { GatewayError, SessionEnded } from '../../graphql/errors.js';
 import type { IssuedToken, NotesClient } from '../notes/service/client.js';
 import { createCache, ownText } from '../../lib/cache/cache.js';
 import { digest, type Sealer } from '../../lib/sealer.js';
+import { growingPauses, retry } from '../../lib/async/retry.js';
 import { LightAbortController, type Signal } from '../../lib/async/abort.js';
 import type { Database } from '../../store/database.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
-import { createWarnings } from '../../lib/telemetry/rate-limited-log.js';
+import { createWarnings, type Warn } from '../../lib/telemetry/rate-limited-log.js';
 import type { Grants } from './grants.js';
 import type { User } from '../../models/user.js';
 import { networkOf } from './network.js';
@@ -64,7 +64,7 @@ const quietMs = 60_000;
 const maxLifetimeMs = 366 * 24 * 3_600_000;
 
 /** How a session is revoked while the database fails. */
-const persistence = { maxAttempts: Infinity, backoff: new ExponentialBackoff({ maxDelay: 3_000 }) };
+const revocationPauses = growingPauses({ firstMs: 100, maxMs: 3_000, spread: true });
 
 interface SessionsOptions {
   readonly database: Database;
@@ -94,7 +94,7 @@ class GatewaySessions implements Sessions {
   /** Sessions that are being revoked, however many attempts that takes: they count as ended, too. */
   readonly #beingRevoked = new Set<string>();
   readonly #stopped = new AbortController();
-  readonly #persistently = retry(handleAll, persistence).dangerouslyUnref();
+  readonly #warnSeldom: Warn;
   readonly #signIns: ThrottledSignIn;
   readonly #unlistenGrants: () => void;
   readonly #unlisten: () => void;
@@ -109,12 +109,7 @@ class GatewaySessions implements Sessions {
       clock,
       telemetry,
     });
-    const warnSeldom = createWarnings(telemetry, { quietMs });
-    this.#persistently.onRetry((failure) => {
-      warnSeldom('a session could not be ended; retrying', () => ({
-        err: 'error' in failure && failure.error,
-      }));
-    });
+    this.#warnSeldom = createWarnings(telemetry, { quietMs });
     this.#signIns = new ThrottledSignIn(options);
     this.#unlistenGrants = grants.onReplaced((hasLost) =>
       this.#watchers.tellRestricted(({ caller }) => hasLost(caller.email)),
@@ -168,8 +163,11 @@ class GatewaySessions implements Sessions {
   revoke(sessionId: string): void {
     if (this.#beingRevoked.has(sessionId)) return;
     this.#beingRevoked.add(sessionId);
-    this.#persistently
-      .execute(() => this.#tryToRevoke(sessionId), this.#stopped.signal)
+    const pauseMs = (failures: number, err: unknown) => {
+      this.#warnSeldom('a session could not be ended; retrying', () => ({ err }));
+      return revocationPauses(failures);
+    };
+    retry(() => this.#tryToRevoke(sessionId), { pauseMs, isWanted: () => !this.#stopped.signal.aborted })
       .then(() => this.#beingRevoked.delete(sessionId))
       .catch(() => undefined); // stopped
   }
@@ -256,7 +254,6 @@ class GatewaySessions implements Sessions {
   }
 
   async #tryToRevoke(sessionId: string): Promise<void> {
-    this.#stopped.signal.throwIfAborted();
     try {
       await this.end(sessionId);
     } catch (error) {

@@ -1,3 +1,4 @@
+import { SharedCalls } from '../../lib/async/shared-calls.js';
 import { createLimiter } from '../../lib/async/concurrency-limit.js';
 import type { Log, LogEntry } from '../log/log.js';
 import type { Place } from '../log/log-position.js';
@@ -31,58 +32,70 @@ const readsAtOnce = 4;
 
 /** The past of the log that this tail follows; forgotten if the database is restored from a backup. */
 export function createPast(log: Log, tail: Tail): Past {
-  const kept = createCache<Page, number>(maxPages, maxCharacters);
-  const flights = new Map<number, Promise<Page>>();
-  const inTurn = createLimiter(readsAtOnce);
-  let forgetting: NodeJS.Timeout | undefined;
-  let unfollow = () => {};
+  return new PastPages(log, tail);
+}
 
-  function forget(): void {
-    clearTimeout(forgetting);
-    forgetting = undefined;
-    unfollow();
-    kept.clear();
-    flights.clear();
+class PastPages implements Past {
+  readonly #log: Log;
+  readonly #tail: Tail;
+  readonly #kept = createCache<Page, number>(maxPages, maxCharacters);
+  readonly #reads = new SharedCalls<Page>(() => new Error('nobody leaves a read of the log'));
+  readonly #inTurn = createLimiter(readsAtOnce);
+  /** Counts how often all was forgotten: a page that was asked for before is not kept. */
+  #epoch = 0;
+  #forgetting: NodeJS.Timeout | undefined;
+  #unfollow = () => {};
+
+  constructor(log: Log, tail: Tail) {
+    this.#log = log;
+    this.#tail = tail;
   }
 
-  function remember(): void {
-    if (forgetting) return void forgetting.refresh();
-    forgetting = setTimeout(forget, keptMs).unref();
-    unfollow = tail.follow((entries) => {
-      if (!entries) forget();
+  async page(seq: number): Promise<readonly LogEntry[]> {
+    this.#remember();
+    const first = seq - ((seq - 1) % pageSize);
+    const known = this.#kept.get(first);
+    if (known && entryOf(known, seq)) return known;
+    let isOwn = false;
+    const shared = await this.#share(first, () => (isOwn = true));
+    // One that others have begun before this entry was written may lack it: only a new read can tell.
+    return isOwn || entryOf(shared, seq) ? shared : this.#share(first);
+  }
+
+  async place(seq: number): Promise<Place | undefined> {
+    return seq > 0 ? entryOf(await this.page(seq), seq) : undefined;
+  }
+
+  #share(first: number, onBegin?: () => void): Promise<Page> {
+    return this.#reads.share('', String(first), () => {
+      onBegin?.();
+      return this.#read(first);
     });
   }
 
-  /** Callers that arrive during the read share it; its page is not kept if `forget` was called meanwhile. */
-  async function read(first: number): Promise<Page> {
-    const flight = inTurn(() => log.read(first - 1, pageSize));
-    flights.set(first, flight);
-    const isLatest = () => flights.get(first) === flight;
-    try {
-      const landed = await flight;
-      if (isLatest()) kept.set(first, landed, weigh(landed));
-      return landed;
-    } finally {
-      if (isLatest()) flights.delete(first);
-    }
+  async #read(first: number): Promise<Page> {
+    const mine = this.#epoch;
+    const page = await this.#inTurn(() => this.#log.read(first - 1, pageSize));
+    if (mine === this.#epoch) this.#kept.set(first, page, weigh(page));
+    return page;
   }
 
-  async function share(seq: number): Promise<readonly LogEntry[]> {
-    remember();
-    const first = seq - ((seq - 1) % pageSize);
-    const known = kept.get(first);
-    if (known && entryOf(known, seq)) return known;
-    const begun = flights.get(first);
-    const shared = begun && (await begun);
-    if (shared && entryOf(shared, seq)) return shared;
-    // Both were read before this entry was written, or it has been pruned: only a new read can tell.
-    return flights.get(first) ?? read(first);
+  #remember(): void {
+    if (this.#forgetting) return void this.#forgetting.refresh();
+    this.#forgetting = setTimeout(() => this.#forget(), keptMs).unref();
+    this.#unfollow = this.#tail.follow((entries) => {
+      if (!entries) this.#forget();
+    });
   }
 
-  return {
-    page: share,
-    place: async (seq) => (seq > 0 ? entryOf(await share(seq), seq) : undefined),
-  };
+  #forget(): void {
+    clearTimeout(this.#forgetting);
+    this.#forgetting = undefined;
+    this.#unfollow();
+    this.#epoch += 1;
+    this.#kept.clear();
+    this.#reads.drop('');
+  }
 }
 
 /** The entry with this number in a page. */

@@ -1,3 +1,4 @@
+import { growingPauses, retry, Waker } from '../../lib/async/retry.js';
 import { answers, type Database } from '../../store/database.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import { createWarnings, type Warn } from '../../lib/telemetry/rate-limited-log.js';
@@ -57,7 +58,7 @@ export function createRetrier(options: RetrierOptions): Retrier {
 class PausingRetrier implements Retrier {
   readonly #options: RetrierOptions;
   readonly #giveUpLimit: GiveUpLimit;
-  readonly #pauses = new Set<() => void>();
+  readonly #waker = new Waker();
   readonly #warn: Warn;
 
   constructor(options: RetrierOptions) {
@@ -68,7 +69,7 @@ class PausingRetrier implements Retrier {
   }
 
   wake(): void {
-    for (const endEarly of this.#pauses) endEarly();
+    this.#waker.wake();
   }
 
   retry<T>(read: () => Promise<T>, retryOptions: RetryOptions): Promise<T | undefined> {
@@ -79,41 +80,33 @@ class PausingRetrier implements Retrier {
     return this.#keepTrying(work, retryOptions, eventFailed, this.#createGiveUp(seq));
   }
 
-  /** Resolves with whether `wake` ended the pause early. */
-  #pause(ms: number): Promise<boolean> {
-    return new Promise((resolve) => {
-      const end = (early: boolean) => {
-        clearTimeout(timer);
-        this.#pauses.delete(endEarly);
-        resolve(early);
-      };
-      const endEarly = () => end(true);
-      const timer = setTimeout(() => end(false), ms).unref();
-      this.#pauses.add(endEarly);
-    });
-  }
-
   async #keepTrying<T>(
     work: () => Promise<T>,
-    { isWanted, maxPauseMs = defaultMaxPauseMs }: RetryOptions,
+    { isWanted, maxPauseMs: maxMs = defaultMaxPauseMs }: RetryOptions,
     failure: string,
     onFailure?: (error: unknown) => Promise<void>,
   ): Promise<T | undefined> {
-    let pauseMs = 0;
-    while (isWanted()) {
-      try {
-        const result = await work();
-        if (pauseMs > 0) this.wake();
-        return result;
-      } catch (err) {
-        if (!isWanted()) return undefined;
-        await onFailure?.(err);
-        pauseMs = Math.min(Math.max(pauseMs * 2, firstPauseMs), maxPauseMs);
-        this.#warn(failure, () => ({ err, pauseMs }));
-        if (await this.#pause(pauseMs)) pauseMs = firstPauseMs / 2;
-      }
+    if (!isWanted()) return undefined;
+    const pauses = growingPauses({ firstMs: firstPauseMs, maxMs });
+    let hasFailed = false;
+    try {
+      const result = await retry(work, {
+        pauseMs: async (failures, err) => {
+          hasFailed = true;
+          await onFailure?.(err);
+          const pauseMs = pauses(failures);
+          this.#warn(failure, () => ({ err, pauseMs }));
+          return pauseMs;
+        },
+        isWanted,
+        waker: this.#waker,
+      });
+      if (hasFailed) this.wake();
+      return result;
+    } catch (error) {
+      if (error instanceof Unrenderable) throw error;
+      return undefined; // nobody waits any more
     }
-    return undefined;
   }
 
   /** Returns a failure handler, which rejects once `giveUpLimit` is reached while the database answers. */

@@ -1,5 +1,5 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { NatsServers } from '../../config/nats-servers.js';
+import { growingPauses, retry, Waker } from '../../lib/async/retry.js';
 import { digest } from '../../lib/sealer.js';
 import { OutageLog } from '../../lib/telemetry/outage-log.js';
 import { createWarnings, type Warn } from '../../lib/telemetry/rate-limited-log.js';
@@ -39,6 +39,7 @@ class NatsRelay implements Relay {
   readonly #warn: Warn;
   readonly #hearers = new Set<Hear>();
   readonly #stopping = new AbortController();
+  readonly #waker = new Waker();
   #serving: Promise<void> | undefined;
 
   constructor(options: RelayOptions) {
@@ -60,21 +61,26 @@ class NatsRelay implements Relay {
 
   async stop(): Promise<void> {
     this.#stopping.abort();
+    this.#waker.wake();
     await this.#serving?.catch(() => undefined);
   }
 
   async #run(): Promise<void> {
-    const { signal } = this.#stopping;
-    for (let pauseMs = firstPauseMs; !signal.aborted; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
-      try {
-        const stream = await openNatsStream(this.#options.servers, await this.#streamId());
-        pauseMs = firstPauseMs;
-        await (this.#serving = this.#serve(stream));
-      } catch (err) {
-        this.#outage.down(err);
-      }
-      await pause(pauseMs * (0.5 + Math.random()), undefined, { signal, ref: false }).catch(() => undefined);
-    }
+    const pauses = growingPauses({ firstMs: firstPauseMs, maxMs: maxPauseMs, spread: true });
+    const connectAndServe = async (restart: () => void) => {
+      const stream = await openNatsStream(this.#options.servers, await this.#streamId());
+      restart();
+      await (this.#serving = this.#serve(stream));
+    };
+    const connected = retry(connectAndServe, {
+      pauseMs: (failures, error) => {
+        this.#outage.down(error);
+        return pauses(failures);
+      },
+      isWanted: () => !this.#stopping.signal.aborted,
+      waker: this.#waker,
+    });
+    await connected.catch(() => undefined); // stopped
   }
 
   /** A stream for each log, so that several gateways can share a cluster. */

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import {
   Client,
   DatabaseError,
@@ -10,6 +9,7 @@ import {
   type QueryResult,
 } from 'pg';
 import type { Logger } from 'pino';
+import { growingPauses, retry } from '../../lib/async/retry.js';
 import { digest } from '../../lib/sealer.js';
 import { transactionEnded } from '../sql/parameters.js';
 import { bind } from './postgres-bind.js';
@@ -25,7 +25,7 @@ export const indexTimeoutMs = 3_600_000;
 
 /** Postgres's error code where its limit of connections, or the user's own, is reached. */
 const tooManyConnections = '53300';
-const retryPauseMs = 50;
+const roomPauses = growingPauses({ firstMs: 50, maxMs: 50, spread: true });
 
 /**
  * Run on each new connection. Whatever the server's defaults, what is acknowledged has to be durable, and a statement
@@ -125,22 +125,30 @@ export async function endPools({ reading, writing }: Pools): Promise<void> {
  * A connection of the pool. If the server refuses another one, retries until it has room or the pool has one free. If
  * the server cannot be used, tries the one that is found then, if it is another.
  */
-async function connect(pool: Pool, pools: Pools): Promise<PoolClient> {
-  const { finder, fence, arePooled } = pools;
-  for (const until = performance.now() + connectTimeoutMs; ;) {
-    const { place } = finder;
-    try {
-      const client = await pool.connect();
-      if (arePooled || fence.holds(client)) return client;
-      client.release(true);
-    } catch (error) {
+function connect(pool: Pool, { finder, fence, arePooled }: Pools): Promise<PoolClient> {
+  const until = performance.now() + connectTimeoutMs;
+  let { place } = finder;
+  const attempt = async (): Promise<PoolClient> => {
+    ({ place } = finder);
+    const client = await pool.connect();
+    if (arePooled || fence.holds(client)) return client;
+    client.release(true);
+    throw new FencedOff();
+  };
+  return retry(attempt, {
+    async pauseMs(_, error) {
+      if (error instanceof FencedOff) return roomPauses(1);
       const isFull = error instanceof DatabaseError && error.code === tooManyConnections;
       if (!isFull) await finder.look();
-      if ((!isFull && finder.place === place) || performance.now() > until) throw error;
-    }
-    await pause(retryPauseMs * (0.5 + Math.random()));
-  }
+      if ((!isFull && finder.place === place) || performance.now() > until) return undefined;
+      return roomPauses(1);
+    },
+    keepsAlive: true,
+  });
 }
+
+/** The connection is one to an earlier primary. */
+class FencedOff extends Error {}
 
 /** A statement with its parameters, as `pg` takes it. */
 export interface Statement {

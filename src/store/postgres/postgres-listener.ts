@@ -1,6 +1,6 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { Client } from 'pg';
 import type { Logger } from 'pino';
+import { growingPauses, retry } from '../../lib/async/retry.js';
 import { prepareConnection } from './postgres-connection.js';
 import type { PrimaryFinder } from './primary-finder.js';
 import type { TimelineFence } from './timeline.js';
@@ -46,15 +46,15 @@ export async function startListener(server: ListenerServer, signals: Signals, lo
   let stopped = false;
   let client = await connect(server, signals);
 
-  const reconnect = async (): Promise<Client | undefined> => {
-    for (let pauseMs = 50; !stopped; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
-      const next = await connect(server, signals).catch(() => undefined);
-      if (next) return next;
-      await server.finder.look();
-      await pause(pauseMs, undefined, { ref: false });
-    }
-    return undefined;
-  };
+  const pauses = growingPauses({ firstMs: 50, maxMs: maxPauseMs });
+  const reconnect = (): Promise<Client | undefined> =>
+    retry(() => connect(server, signals), {
+      async pauseMs(failures) {
+        await server.finder.look();
+        return pauses(failures);
+      },
+      isWanted: () => !stopped,
+    }).catch(() => undefined);
 
   const watch = async (): Promise<void> => {
     while (!stopped) {

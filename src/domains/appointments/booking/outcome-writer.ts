@@ -1,5 +1,4 @@
-import { setMaxListeners } from 'node:events';
-import { setTimeout as pause } from 'node:timers/promises';
+import { retry, retryFailed, Waker } from '../../../lib/async/retry.js';
 import type { Telemetry } from '../../../lib/telemetry/telemetry.js';
 
 /** Writes how bookings ended, and retries where that fails. A row that is never written reads as unconfirmed. */
@@ -18,8 +17,8 @@ export interface Settling {
   stop(): void;
 }
 
-/** The pause before each attempt. `settle` waits for the first ones. */
-const firstPausesMs = [0, 100, 500];
+/** The pause after each failure. `settle` waits for the first ones. */
+const firstPausesMs = [100, 500];
 const laterPausesMs = [1_000, 2_000, ...Array.from({ length: 120 }, () => 5_000)];
 const hurriedPauseMs = 250;
 
@@ -31,23 +30,26 @@ export function createSettling(options: Pick<Telemetry, 'log'>): Settling {
 class OutcomeWriter implements Settling {
   readonly #options: Pick<Telemetry, 'log'>;
   readonly #retries = new Map<string, Promise<void>>();
-  readonly #hurried = new AbortController();
-  #stopped = false;
+  readonly #waker = new Waker();
+  #isHurried = false;
+  #isStopped = false;
 
   constructor(options: Pick<Telemetry, 'log'>) {
     this.#options = options;
-    setMaxListeners(0, this.#hurried.signal);
   }
 
   async settle(booking: string, write: () => Promise<void>): Promise<void> {
     try {
-      await this.#writeWithRetries(write, firstPausesMs, (ms) => pause(ms));
+      await retry(write, {
+        pauseMs: (failures) => (this.#isStopped ? undefined : firstPausesMs[failures - 1]),
+        keepsAlive: true,
+      });
     } catch (error) {
       this.#options.log.warn(
         { err: error, booking },
         'the outcome of a booking could not be stored yet; retrying',
       );
-      this.#retries.set(booking, this.#retryInBackground(booking, write));
+      this.#retries.set(booking, this.#retryInBackground(booking, write, error));
     }
   }
 
@@ -56,37 +58,22 @@ class OutcomeWriter implements Settling {
   }
 
   retryNow(): void {
-    this.#hurried.abort();
+    this.#isHurried = true;
+    this.#waker.wake();
   }
 
   stop(): void {
-    this.#stopped = true;
+    this.#isStopped = true;
   }
 
-  async #writeWithRetries(
-    write: () => Promise<void>,
-    pausesMs: readonly number[],
-    wait: (ms: number) => Promise<void>,
-  ): Promise<void> {
-    for (const [index, ms] of pausesMs.entries()) {
-      if (ms > 0) await wait(ms);
-      try {
-        return await write();
-      } catch (error) {
-        if (this.#stopped || index === pausesMs.length - 1) throw error;
-      }
-    }
-  }
-
-  readonly #pauseBetween = (ms: number): Promise<void> => {
-    const { signal } = this.#hurried;
-    if (signal.aborted) return pause(hurriedPauseMs);
-    return pause(ms, undefined, { signal, ref: false }).catch(() => undefined);
+  readonly #laterPauseMs = (failures: number): number | undefined => {
+    if (this.#isStopped && failures > 1) return undefined;
+    return this.#isHurried ? hurriedPauseMs : laterPausesMs[failures - 1];
   };
 
-  async #retryInBackground(booking: string, write: () => Promise<void>): Promise<void> {
+  async #retryInBackground(booking: string, write: () => Promise<void>, failure: unknown): Promise<void> {
     try {
-      await this.#writeWithRetries(write, laterPausesMs, this.#pauseBetween);
+      await retryFailed(failure, write, { pauseMs: this.#laterPauseMs, waker: this.#waker });
       this.#options.log.info({ booking }, 'the outcome of a booking was stored after retries');
     } catch (error) {
       this.#options.log.error({ err: error, booking }, 'the outcome of a booking could not be stored');

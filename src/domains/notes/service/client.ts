@@ -5,7 +5,7 @@ import type { Clock } from '../../../lib/clock.js';
 import { SessionEnded } from '../../../graphql/errors.js';
 import type { Telemetry } from '../../../lib/telemetry/telemetry.js';
 import { faultOfCall, type Refused, UpstreamError } from '../../../upstream/errors.js';
-import { createFlights, type Flights } from '../../../upstream/shared-calls.js';
+import { SharedCalls } from '../../../lib/async/shared-calls.js';
 import {
   createUpstream,
   type Upstream,
@@ -94,6 +94,8 @@ const maxTokens = 10_000;
 const defaultTokenFields = ['access_token', 'accessToken', 'token'];
 const wrongCredentials: readonly number[] = [400, 401, 403, 422];
 
+const abandoned = () => new UpstreamError('notes', 'abandoned');
+
 interface NotesClientOptions extends NotesSettings {
   readonly telemetry: Telemetry;
   readonly clock: Clock;
@@ -112,9 +114,9 @@ class RestNotesClient implements NotesClient {
   readonly #issuer: Upstream;
   /** Users by token: all sessions of one are one caller. */
   readonly #users = createCache<string>(maxTokens, Infinity);
-  readonly #pages = createFlights<ListedPage | Refused>('notes');
-  readonly #profiles = createFlights<Profile>('notes');
-  readonly #tagLists = createFlights<readonly Tag[]>('notes');
+  readonly #pages = new SharedCalls<ListedPage | Refused>(abandoned);
+  readonly #profiles = new SharedCalls<Profile>(abandoned);
+  readonly #tagLists = new SharedCalls<readonly Tag[]>(abandoned);
   readonly #readIssued: ReadAnswer<NonNullable<ReturnType<typeof readToken>>>;
 
   constructor(options: NotesClientOptions) {
@@ -205,12 +207,12 @@ class RestNotesClient implements NotesClient {
   }
 
   #read<T>(
-    flights: Flights<T>,
+    calls: SharedCalls<T>,
     { token, path, signal }: Omit<UpstreamRequest, 'method'> & { readonly token: string },
     readAnswer: ReadAnswer<T>,
   ): Promise<T> {
     const start = (shared: Signal) => this.#ask({ method: 'GET', path, token, signal: shared }, readAnswer);
-    return flights.share(token, path, start, signal);
+    return calls.share(token, path, start, signal);
   }
 
   /** Logs a refusal that is no fault of what was written. */
@@ -233,7 +235,7 @@ class RestNotesClient implements NotesClient {
       });
     } finally {
       // A read that began before the write ended may show the state before it: later callers must not share it.
-      for (const flights of [this.#pages, this.#profiles, this.#tagLists]) flights.drop(request.token);
+      for (const calls of [this.#pages, this.#profiles, this.#tagLists]) calls.drop(request.token);
     }
   }
 

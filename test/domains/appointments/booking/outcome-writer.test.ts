@@ -1,5 +1,3 @@
-import { syncBuiltinESMExports } from 'node:module';
-import timers from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import {
   createSettling,
@@ -10,33 +8,26 @@ import { createTelemetry } from '../../../../src/lib/telemetry/telemetry.js';
 const minuteMs = 60_000;
 const retrying = 'the outcome of a booking could not be stored yet; retrying';
 
-/** How long the pauses so far would have taken. */
-let passedMs: number;
-
-beforeEach(() => {
-  passedMs = 0;
-  vi.spyOn(timers, 'setTimeout').mockImplementation(async (ms = 0, value) => {
-    passedMs += ms;
-    return value!;
-  });
-  syncBuiltinESMExports();
-});
-afterEach(() => {
-  vi.restoreAllMocks();
-  syncBuiltinESMExports();
-});
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
 
 /** Settles a booking in a database that takes it only after so many minutes, and returns what is logged. */
-async function settle(minutes: number, onFailure?: (settling: Settling) => void): Promise<readonly string[]> {
+async function settle(
+  minutes: number,
+  onFailure?: (settling: Settling, passedMs: number) => void,
+): Promise<readonly string[]> {
   const logged: string[] = [];
   const write = (line: string) => void logged.push((JSON.parse(line) as { msg: string }).msg);
   const settling = createSettling(createTelemetry('info', { write }));
-  await settling.settle('booking', async () => {
+  const began = Date.now();
+  const settled = settling.settle('booking', async () => {
+    const passedMs = Date.now() - began;
     if (passedMs >= minutes * minuteMs) return;
-    onFailure?.(settling);
+    onFailure?.(settling, passedMs);
     throw new Error('The database is away.');
   });
-  await settling.pending('booking');
+  await vi.runAllTimersAsync();
+  await settled;
   expect(settling.pending('booking')).toBeUndefined();
   return logged;
 }
@@ -50,7 +41,7 @@ test('gives up soon after ten minutes', async () => {
 });
 
 test('gives up at the next failure once it is stopped', async () => {
-  const stopAfterAMinute = (settling: Settling) => {
+  const stopAfterAMinute = (settling: Settling, passedMs: number) => {
     if (passedMs > minuteMs) settling.stop();
   };
   expect(await settle(2, stopAfterAMinute)).toEqual([

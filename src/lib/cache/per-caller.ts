@@ -1,4 +1,4 @@
-import { createCache } from '../lib/cache/cache.js';
+import { createCache } from './cache.js';
 
 const maxCallers = 10_000;
 
