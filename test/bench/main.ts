@@ -11,6 +11,7 @@ import { partitionNames, runPartitions } from './partitions.js';
 import { pinLoad } from './process.js';
 import { runQueries } from './queries.js';
 import { runScale, scaleNames } from './scale.js';
+import { reported, writeReport } from './report.js';
 import { say } from './say.js';
 import { toSummary } from './summary.js';
 import { runTraces, traceNames } from './traces.js';
@@ -43,11 +44,18 @@ async function run(chosen: Options): Promise<void> {
       rows.push(...(await suites[name]!.run(chosen)));
       write(rows, chosen);
     }
+    if (isReported(chosen)) await writeReport(rows, chosen);
   } finally {
     for (const name of new Set(rows.map(({ suite }) => suite)))
       say(`\n${name}\n${toTable(rows.filter(({ suite }) => suite === name))}`);
     say(`\ngoals\n${toGoalLines(rows)}`);
   }
+}
+
+/** Whether all that the documentation shows is measured; a short run does not replace it unless that is asked for. */
+function isReported({ suites: named, short, only, who, report }: Options): boolean {
+  const isWhole = only === undefined && who === undefined && reported.every((name) => named.includes(name));
+  return isWhole && (report || !short);
 }
 
 /** Writes the rows so far, which remain if a later suite fails. */

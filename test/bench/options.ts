@@ -9,6 +9,8 @@ export interface Options {
   readonly only: string | undefined;
   readonly rounds: number | undefined;
   readonly who: readonly string[] | undefined;
+  /** Write what the documentation shows, even of a short run. */
+  readonly report: boolean;
   /** Files for the results, which can be written. */
   readonly json: string | undefined;
   readonly markdown: string | undefined;
@@ -22,13 +24,13 @@ interface Named {
 /** Reads the arguments; throws what to tell the user. */
 export function readOptions(args: readonly string[], all: Readonly<Record<string, Named>>): Options {
   const known = Object.keys(all);
-  const usage = `npm run bench -- [${known.join('|')}] [--only NAME] [--short] [--rounds N] [--who A,B] [--json FILE] [--markdown FILE]`;
+  const usage = `npm run bench -- [${known.join('|')}] [--only NAME] [--short] [--rounds N] [--who A,B] [--report] [--json FILE] [--markdown FILE]`;
   const { values, positionals } = parse(args, usage);
   const unknown = positionals.filter((name) => !known.includes(name));
   if (unknown.length > 0) throw new Error(`There is no suite ${unknown.join(', ')}.\n${usage}`);
   const named = positionals.length > 0 ? positionals : known;
 
-  const { short, only, json, markdown } = values;
+  const { short, only, report, json, markdown } = values;
   const rounds = values.rounds === undefined ? undefined : Number(values.rounds);
   if (rounds !== undefined && !(rounds >= 1)) throw new Error(`--rounds takes a number.\n${usage}`);
   const suites = only === undefined ? named : named.filter((name) => all[name]!.names.includes(only));
@@ -37,7 +39,7 @@ export function readOptions(args: readonly string[], all: Readonly<Record<string
     throw new Error(`There is no measurement ${only}. Their names:\n${names.join('\n')}`);
   }
   for (const path of [json, markdown]) if (path !== undefined) checkWritable(path);
-  return { suites, short, only, rounds, who: values.who?.split(','), json, markdown };
+  return { suites, short, only, rounds, who: values.who?.split(','), report, json, markdown };
 }
 
 function parse(args: readonly string[], usage: string) {
@@ -50,6 +52,7 @@ function parse(args: readonly string[], usage: string) {
         only: { type: 'string' },
         rounds: { type: 'string' },
         who: { type: 'string' },
+        report: { type: 'boolean', default: false },
         json: { type: 'string' },
         markdown: { type: 'string' },
       },

@@ -29,8 +29,7 @@ export const scaleNames = ['log', 'subscribers', 'pages', 'replicas'] as const;
 type ScaleName = (typeof scaleNames)[number];
 
 /** How cost grows with the size of the log, the number of subscribers, the depth of paging and the replicas. */
-export function runScale({ short, only }: SuiteOptions): Promise<readonly Row[]> {
-  const rounds = short ? 3 : 5;
+export function runScale({ short, only, rounds = short ? 3 : 5 }: SuiteOptions): Promise<readonly Row[]> {
   const ms = short ? 300 : 1500;
   return withEnvironment(async (environment) => {
     const rows: Row[] = [];

@@ -9,7 +9,7 @@ beforeAll(async () => {
   tables = await madeTables();
 });
 
-test.for(['docs/errors.md', 'docs/limits.md', 'docs/metrics.md', 'docs/settings.md'])(
+test.for(['docs/benchmarks.md', 'docs/errors.md', 'docs/limits.md', 'docs/metrics.md', 'docs/settings.md'])(
   'the tables of %s are current (after a change: npm run docs:tables)',
   async (page) => {
     const own = tables.filter((table) => table.page === page);

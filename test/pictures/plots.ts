@@ -1,18 +1,11 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-
-/** A table of benchmarks: for each row, a figure or none for each server. */
-interface Table {
-  readonly servers: readonly string[];
-  readonly rows: Readonly<Record<string, readonly (number | null)[]>>;
-}
-
-/** The file with the figures, as `npm run bench -- --json` measured them. */
-const numbers = 'docs/benchmarks.json';
+import { readFigures, type Figures, type Table } from '../bench/figures.js';
 
 const colours: Readonly<Record<string, string>> = {
   trivium: '#3d6fe0',
-  'trivium in memory': '#8fb2ff',
+  'trivium by sse': '#8fb2ff',
+  'raw ws': '#8a93a6',
   apollo: '#e0873d',
   mercurius: '#3aa675',
   yoga: '#b05fc9',
@@ -22,14 +15,14 @@ const colours: Readonly<Record<string, string>> = {
 
 const style = `svg { --text: #1d2129; --soft: #586072; --line: #d5d9e2; font: 13px system-ui, sans-serif; }
   @media (prefers-color-scheme: dark) { svg { --text: #e3e6ec; --soft: #9aa3b5; --line: #3a4150; } }
-  text { fill: var(--text); } .soft { fill: var(--soft); } .line { stroke: var(--line); } .base { stroke: var(--soft); stroke-dasharray: 4 3; }`;
+  text { fill: var(--text); } .soft { fill: var(--soft); } .line { stroke: var(--line); } .base { stroke: var(--soft); stroke-dasharray: 4 3; } .spread { stroke: var(--text); }`;
 
 const row = 15;
 const gap = 14;
 const left = 130;
 const width = 760;
 
-/** Bars for each row and server, on a logarithmic scale, in which 1 is the base. */
+/** Bars for each row and server, on a logarithmic scale, in which 1 is the base; a line shows how far rounds differ. */
 function plot(
   title: string,
   { servers, rows }: Table,
@@ -42,17 +35,23 @@ function plot(
   let y = 62;
   for (const [name, figures] of Object.entries(rows)) {
     const bars = shown.flatMap((server) => {
-      const value = figures[servers.indexOf(server)];
-      return value == null ? [] : [{ server, value }];
+      const bar = figures[servers.indexOf(server)];
+      return bar ? [{ server, bar }] : [];
     });
     parts.push(
       `<text x="${left - 10}" y="${y + (bars.length * row) / 2 + 4}" text-anchor="end">${name}</text>`,
     );
-    for (const { server, value } of bars) {
-      const end = at(Math.max(value, least));
+    for (const { server, bar } of bars) {
+      const [value, low, high] = bar.map((one) => Math.min(Math.max(one, least), most)) as [
+        number,
+        number,
+        number,
+      ];
+      const [end, middle] = [at(value), y + (row - 3) / 2];
       parts.push(
         `<rect x="${left}" y="${y}" width="${(end - left).toFixed(1)}" height="${row - 3}" rx="2" fill="${colours[server]}"/>`,
-        `<text class="soft" x="${(end + 5).toFixed(1)}" y="${y + 10}" font-size="11">${value.toFixed(2)}</text>`,
+        `<line class="spread" x1="${at(low).toFixed(1)}" x2="${at(high).toFixed(1)}" y1="${middle}" y2="${middle}"/>`,
+        `<text class="soft" x="${(Math.max(end, at(high)) + 5).toFixed(1)}" y="${y + 10}" font-size="11">${bar[0]!.toFixed(2)}</text>`,
       );
       y += row;
     }
@@ -82,9 +81,10 @@ function only({ servers, rows }: Table, ...words: readonly string[]): Table {
 }
 
 /** What a file of plots would hold, by its name: a pure function of the figures. */
-export function plotsOf(text: string): Readonly<Record<string, string>> {
-  const { queries, fanout } = JSON.parse(text) as { readonly queries: Table; readonly fanout: Table };
-  const live = ['trivium', 'trivium in memory', 'graphql-ws', 'mercurius', 'yoga'];
+export function plotsOf({
+  suites: { queries, fanout, everyday },
+}: Figures): Readonly<Record<string, string>> {
+  const live = ['trivium', 'raw ws', 'graphql-ws', 'mercurius', 'yoga'];
   return {
     'bench-queries.svg': plot(
       'Queries: 1 is hand-written code, more is faster',
@@ -92,29 +92,34 @@ export function plotsOf(text: string): Readonly<Record<string, string>> {
       ['trivium', 'apollo', 'mercurius', 'yoga', 'hive'],
       [0.08, 2],
     ),
+    'bench-everyday.svg': plot(
+      'What people do: 1 is hand-written code, more is faster',
+      everyday,
+      live,
+      [0.08, 20],
+    ),
     'bench-burst-storm.svg': plot(
-      'Live updates in bursts and storms: 1 is raw ws, more is faster',
+      'Live updates in bursts and storms: 1 is hand-written code, more is faster',
       only(fanout, 'burst', 'storm'),
       live,
-      [0.08, 25],
+      [0.08, 20],
     ),
     'bench-paced.svg': plot(
-      'Live updates at ten events a second: 1 is raw ws, more is faster',
+      'Live updates at ten events a second: 1 is hand-written code, more is faster',
       only(fanout, 'paced'),
       live,
-      [0.05, 2],
+      [0.05, 20],
     ),
     'bench-memory.svg': plot(
-      'Memory of a subscriber: 1 is raw ws, less is better',
+      'Memory of a subscriber: 1 is hand-written code, less is better',
       only(fanout, 'memory'),
-      live,
-      [0.5, 20],
+      [...live, 'trivium by sse'],
+      [0.2, 20],
     ),
   };
 }
 
 /** Draws the plots of the benchmarks into this folder. */
 export function makePlots(folder: string): void {
-  for (const [name, svg] of Object.entries(plotsOf(readFileSync(numbers, 'utf8'))))
-    writeFileSync(join(folder, name), svg);
+  for (const [name, svg] of Object.entries(plotsOf(readFigures()))) writeFileSync(join(folder, name), svg);
 }

@@ -1,3 +1,4 @@
+import { benchmarkTables } from './benchmarks.js';
 import { errorTables } from './errors.js';
 import { limitTables } from './limits.js';
 import { metricTables } from './metrics.js';
@@ -6,5 +7,11 @@ import type { MadeTable } from './table.js';
 
 /** All tables that are made from the code. */
 export async function madeTables(): Promise<readonly MadeTable[]> {
-  return [...errorTables(), ...limitTables(), ...settingTables(), ...(await metricTables())];
+  return [
+    ...benchmarkTables(),
+    ...errorTables(),
+    ...limitTables(),
+    ...settingTables(),
+    ...(await metricTables()),
+  ];
 }
