@@ -1,24 +1,12 @@
-import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { startSandbox } from '../../src/sandbox/sandbox.js';
 import { createSender, settingsFor, start, stored } from '../bad-store/sending.js';
 import { createTestFile } from '../support/engines.js';
-
-/** Runs a command of the built program in an empty folder, as an operator would. */
-async function trivium(args: readonly string[], env: Record<string, string> = {}, options: string[] = []) {
-  const cwd = mkdtempSync(join(inject('testDirectory'), 'command-'));
-  const given = { PATH: process.env['PATH'], ...env };
-  return new Promise<{ code: number; out: string; told: string; cwd: string }>((done) => {
-    const command = [...options, resolve('dist/main.js'), ...args];
-    const child = execFile(process.execPath, command, { cwd, env: given }, (_, out, told) =>
-      done({ code: child.exitCode!, out, told, cwd }),
-    );
-  });
-}
+import { trivium } from './trivium.js';
 
 test('keys prints a value for SECRET_KEYS, alone, and --version the version', async () => {
   const { code, out, told } = await trivium(['keys']);

@@ -1,22 +1,7 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { createTestFile } from '../support/engines.js';
 import { readConfig, readSandboxConfig, type Config } from '../../src/config/config.js';
 import { ConfigError, type Environment } from '../../src/config/environment.js';
-
-/** Every required upstream setting, and nothing else. */
-const upstreams = {
-  NOTES_BASE_URL: 'https://notes.example/v1',
-  APPOINTMENTS_BASE_URL: 'https://appointments.example/v1/',
-  APPOINTMENTS_AUTH_URL: 'https://issuer.example/oauth/token',
-  APPOINTMENTS_CLIENT_ID: 'client-id-value',
-  APPOINTMENTS_CLIENT_SECRET: 'client-secret-value',
-  SHIPMENT_WEBHOOKS: 'sub_1=shipment-secret-value',
-  PAYMENT_WEBHOOKS: 'we_1=payment-secret-value',
-};
+import { upstreams } from './upstreams.js';
 
 const key = (byte: number) => Buffer.alloc(32, byte);
 
@@ -458,66 +443,5 @@ describe('faults', () => {
     const faults = faultsOf(broken, { '/run/secret': canary, '/run/webhooks': canary });
     expect(faults.length).toBeGreaterThanOrEqual(9);
     expect(new ConfigError(faults).message).not.toContain(canary);
-  });
-});
-
-describe('the process', () => {
-  const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
-
-  async function start(environment: Readonly<Record<string, string>>, ...command: readonly string[]) {
-    const { PATH = '' } = process.env;
-    const options = { env: { PATH, ...environment } };
-    const child = spawn(process.execPath, ['--import', 'tsx', main, ...command], options);
-    const [out, told, [code]] = await Promise.all([
-      text(child.stdout),
-      text(child.stderr),
-      once(child, 'exit') as Promise<[number | null]>,
-    ]);
-    return { code, out, told };
-  }
-
-  test('exits with 1 for a partial set, and names what is missing', async () => {
-    const { PAYMENT_WEBHOOKS: _, APPOINTMENTS_AUTH_URL: __, ...partial } = upstreams;
-    expect(await start(partial)).toEqual({
-      code: 1,
-      out: '',
-      told:
-        'Invalid settings:\n  APPOINTMENTS_AUTH_URL: missing, although NOTES_BASE_URL is set; ' +
-        'write it as in https://issuer.example.com/oauth/token\n' +
-        '  PAYMENT_WEBHOOKS: missing, although NOTES_BASE_URL is set; write it as in we_1=replace-me\n',
-    });
-  });
-
-  test('exits with 1 in production without settings, and never starts a sandbox', async () => {
-    const { code, out, told } = await start({ NODE_ENV: 'production' });
-    expect({ code, out }).toEqual({ code: 1, out: '' });
-    expect(told.match(/\w+(?=: missing)/g)).toEqual([...Object.keys(upstreams), 'SECRET_KEYS']);
-  });
-
-  test('exits with 1 for an unknown host, and names the setting', async () => {
-    const { code, told } = await start({
-      HOST: 'no such host',
-      SANDBOX: 'on',
-      DATABASE_URL: await createTestFile(),
-    });
-    expect(code).toBe(1);
-    expect(told).toMatch(/^Invalid settings:\n  HOST: getaddrinfo \w+ no such host\n$/);
-  });
-
-  test.each(['--help', '-h'])('prints its usage on %s', async (option) => {
-    const { code, out, told } = await start({}, option);
-    expect([code, told]).toEqual([0, '']);
-    expect(out).toContain('Usage: trivium [command]');
-  });
-
-  test('exits with 1 for an unknown command', async () => {
-    const told = 'Unknown command sandbx: see trivium --help.\n';
-    expect(await start({}, 'sandbx')).toEqual({ code: 1, out: '', told });
-  });
-
-  test('names the setting whose file it cannot read', async () => {
-    const { code, told } = await start({ SECRET_KEYS_FILE: '/nowhere/keys' });
-    expect(code).toBe(1);
-    expect(told).toBe('Invalid settings:\n  SECRET_KEYS_FILE: the file cannot be read\n');
   });
 });
