@@ -15,7 +15,7 @@ import {
   type StateRow,
 } from './entity-pages.js';
 import type { StateTable } from '../log/fold.js';
-import { createHistory, type History, type Show } from './history.js';
+import { createHistory, createPageStatements, type History, type Show } from './history.js';
 
 /** A family's folded entities and their events, for one operation; repeated requests share one read. */
 export interface Entities<T, F, E> {
@@ -53,9 +53,10 @@ export function createEntities<S, T, F, E extends object, C extends string>(
   const { database, family, stateTable, toEntity, toColumns, showEvent: show } = options;
   const { engine, kysely: db } = database;
   const read = (state: string) => toEntity(JSON.parse(state) as S);
+  const statements = createPageStatements();
   return (reads) =>
     new OperationEntities({ engine, db, reads, stateTable, read, toColumns }, () =>
-      createHistory({ db, reads, family, show }),
+      createHistory({ db, statements, reads, family, show }),
     );
 }
 

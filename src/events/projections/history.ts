@@ -1,6 +1,8 @@
 import DataLoader from 'dataloader';
 import { sql } from 'kysely';
 import type { RowQuery } from '../../graphql/relay/relay.js';
+import { createCache, type Cache } from '../../lib/cache/cache.js';
+import { prepare, type MakePlaceholder, type Prepared } from '../../store/sql/prepared.js';
 import { octetsOf, shareOf, shortTexts, type Reads } from '../../store/sql/read-budget.js';
 import type { Executor } from '../../store/store.js';
 import { keyText } from '../../store/sql/key-text.js';
@@ -22,6 +24,7 @@ export type Show<E, S> = (event: E, state: () => S) => E;
 /** What a history is read from. */
 interface Source<E, S> {
   readonly db: Executor;
+  readonly statements: PageStatements;
   readonly reads: Reads;
   readonly family: string;
   readonly show: Show<E, S> | undefined;
@@ -39,9 +42,25 @@ interface EventRow {
   readonly entity: string | null;
 }
 
+/** Pages to read, and how many octets a row may have to be read with them. */
+interface Pages {
+  readonly asked: readonly Asked[];
+  readonly share: number;
+}
+
+/** A row, with the place of its page among those that were asked for. */
+type PageRow = EventRow & { readonly slot: number };
+
+/** The statements that read pages of one database, by the shapes of these: building one takes longer than running it. */
+export type PageStatements = Cache<Prepared<Pages, PageRow>>;
+
 /** How many pages, each with all its rows, one statement looks up. */
 const maxPages = 20;
 const maxIds = 100;
+const maxStatements = 100;
+
+/** No statements yet; for all operations that read the same family from the same database. */
+export const createPageStatements = (): PageStatements => createCache(maxStatements);
 
 /** The history of a family with events `E`, for one operation; repeated requests share one read. */
 export function createHistory<E extends object, S>(source: Source<E, S>): History<E> {
@@ -63,14 +82,10 @@ export function createHistory<E extends object, S>(source: Source<E, S>): Histor
 
 async function readPages<E, S>(source: Source<E, S>, asked: readonly Asked[]): Promise<StoredEvent<E>[][]> {
   const share = shareOf(asked.reduce((sum, { query }) => sum + query.limit, 0));
-  const [first, ...rest] = asked.map((one, slot) =>
-    source.db
-      .selectFrom(pageOf(source, one, share).as('page'))
-      .selectAll()
-      .select(sql<number>`${sql.lit(slot)}`.as('slot')),
-  );
-  const union = rest.reduce((all, page) => all.unionAll(page), first!);
-  const rows = await source.reads.next(() => union.execute());
+  const shape = asked.map(shapeOf).join();
+  const run = source.statements.get(shape) ?? preparePages(source, asked);
+  source.statements.set(shape, run);
+  const rows = await source.reads.next(() => run(source.db, { asked, share }));
   const events = await eventsOf(source, rows);
   const pages = asked.map((): StoredEvent<E>[] => []);
   for (const { seq, slot } of rows) {
@@ -83,19 +98,63 @@ async function readPages<E, S>(source: Source<E, S>, asked: readonly Asked[]): P
   );
 }
 
-function pageOf<E, S>(source: Source<E, S>, { entityId, query }: Asked, share: number) {
-  const { limit, backward, after, before } = query;
+/** What decides the text of a page's statement. */
+function shapeOf({ query: { backward, after, before } }: Asked): string {
+  return `${backward ? 'last' : 'first'} ${after === undefined ? '' : 'after'} ${before === undefined ? '' : 'before'}`;
+}
+
+/** Prepares the statement for pages of these shapes. */
+function preparePages<E, S>(source: Source<E, S>, asked: readonly Asked[]): Prepared<Pages, PageRow> {
+  return prepare(source.db, (given: MakePlaceholder<Pages>) => {
+    const [first, ...rest] = asked.map(({ query }, slot) =>
+      source.db
+        .selectFrom(pageOf(source, query, slot, given).as('page'))
+        .selectAll()
+        .select(sql<number>`${sql.lit(slot)}`.as('slot')),
+    );
+    return rest.reduce((all, page) => all.unionAll(page), first!);
+  });
+}
+
+function pageOf<E, S>(
+  source: Source<E, S>,
+  { backward, after, before }: RowQuery<number>,
+  slot: number,
+  given: MakePlaceholder<Pages>,
+) {
+  const askedFor = <T>(read: (asked: Asked) => T) => given(({ asked }) => read(asked[slot]!));
   return source.db
     .selectFrom('events')
     .select('seq')
-    .select(shortTexts(share, ...textsOf(source)))
+    .select(
+      shortTexts(
+        given(({ share }) => share),
+        ...textsOf(source),
+      ),
+    )
     .where('family', '=', source.family)
-    .where('entity_id', '=', keyText(entityId))
+    .where(
+      'entity_id',
+      '=',
+      askedFor(({ entityId }) => keyText(entityId)),
+    )
     .where('event', 'is not', null)
-    .$if(after !== undefined, (page) => page.where('seq', '<', after!))
-    .$if(before !== undefined, (page) => page.where('seq', '>', before!))
+    .$if(after !== undefined, (page) =>
+      page.where(
+        'seq',
+        '<',
+        askedFor(({ query }) => query.after!),
+      ),
+    )
+    .$if(before !== undefined, (page) =>
+      page.where(
+        'seq',
+        '>',
+        askedFor(({ query }) => query.before!),
+      ),
+    )
     .orderBy('seq', backward ? 'asc' : 'desc')
-    .limit(limit);
+    .limit(askedFor(({ query }) => query.limit));
 }
 
 /** The texts to read: an entity's only if needed, since it is often as long as the event's. */

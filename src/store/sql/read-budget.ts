@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { sql } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import { OperationTooComplex, Overloaded } from '../../graphql/errors.js';
 import { createLimiter } from '../../lib/async/concurrency-limit.js';
 import { countWithin } from '../../lib/portion.js';
@@ -79,7 +79,10 @@ export function shareOf(rows: number): number {
 }
 
 /** Selects these text columns, as null in a row where together they have more octets than `share`. */
-export function shortTexts<Column extends string>(share: number, ...columns: readonly Column[]) {
+export function shortTexts<Column extends string>(
+  share: number | RawBuilder<number>,
+  ...columns: readonly Column[]
+) {
   const octets = lengthOf(columns);
   return columns.map((column) => {
     const text = sql<string | null>`case when ${octets} <= ${share} then ${sql.raw(`"${column}"`)} end`;
