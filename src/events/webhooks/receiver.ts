@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Clock } from '../../lib/clock.js';
 import { secondsSince, type Metrics } from '../../lib/telemetry/metrics.js';
+import { createLongWork } from '../../lib/async/long-work.js';
 import { withTimeout } from '../../lib/async/timeout.js';
 import {
   endSpan,
@@ -79,6 +80,7 @@ class WebhookReceiver implements Receiver {
   readonly #metrics: Metrics;
   readonly #warn: Warn;
   readonly #tellFault: Warn;
+  readonly #doLongWork = createLongWork();
   readonly #families: ReadonlyMap<string, WebhookFamily>;
 
   constructor(options: ReceiverOptions) {
@@ -126,9 +128,11 @@ class WebhookReceiver implements Receiver {
     await this.#checkSignature(family, request, body);
     const release = await this.#roomFor(request, body);
     try {
-      const delivery = this.#parseDelivery(family, request, body);
-      // To parse it and to hand it on take long each: others are served in between.
-      if (body.length > shortBody) await turn();
+      const parse = () => this.#parseDelivery(family, request, body);
+      const isLong = body.length > shortBody;
+      const delivery = isLong ? await this.#doLongWork(parse) : parse();
+      // To hand it on takes long, too: others are served in between.
+      if (isLong) await turn();
       traceDelivery(delivery, received.traced);
       const outcome = await withTimeout(
         this.#patienceMs,
