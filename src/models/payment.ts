@@ -25,6 +25,7 @@ export interface PaymentEvent {
   readonly amount: number | null;
   readonly currency: string | null;
   readonly status: string | null;
+  /** As it was sent, or `LaterJson`. The last member, so that the event can be read without it. */
   readonly data: unknown;
 }
 

@@ -11,6 +11,7 @@ import { placeText, witnessOf, type Place } from './log-position.js';
 import { createQueue } from '../../lib/async/batch-queue.js';
 import { createReport } from './delivery-metrics.js';
 import { startRetention } from './retention.js';
+import { readStoredEvent } from './stored-event.js';
 
 /** An event in the log; as a `Place`, it is the place just after the event. */
 export interface LogEntry extends Place {
@@ -20,7 +21,7 @@ export interface LogEntry extends Place {
   readonly eventId: string;
   /** Null if the event was skipped. Of a very long id this is only a digest; the event has it in full. */
   readonly entityId: string | null;
-  /** The domain's event; null if it was skipped. Throws if it is corrupt (no longer JSON). */
+  /** The domain's event, as `readStoredEvent` reads it; null if it was skipped. Throws if it is corrupt (no longer JSON). */
   readonly event: unknown;
   /** The state of the entity as folded just after this event; null if it was skipped. Throws like `event`. */
   readonly entity: unknown;
@@ -188,39 +189,15 @@ export function entryOf(row: EventRow): LogEntry {
     entityId: entity_id === null ? null : fromKeyText(entity_id),
     weight: (event?.length ?? 0) + (entity?.length ?? 0),
   };
-  if (known.weight > large) return readLater(known, event, entity);
   try {
-    return { ...known, event: parse(event), entity: parse(entity) };
+    return {
+      ...known,
+      event: event === null ? null : readStoredEvent(event),
+      entity: entity === null ? null : JSON.parse(entity),
+    };
   } catch (cause) {
     return corrupt(known, cause);
   }
-}
-
-/** In characters: of a longer event only the text is kept, since what is parsed may take twenty times as much. */
-const large = 64 * 1024;
-/** The long text that was read last: whoever looks at an event does so several times in a row. */
-let latest: { readonly json: string; readonly value: unknown } | undefined;
-
-function readLater(
-  known: Omit<LogEntry, 'event' | 'entity'>,
-  event: string | null,
-  entity: string | null,
-): LogEntry {
-  return {
-    ...known,
-    get event() {
-      if (event === null) return null;
-      if (latest?.json !== event) latest = { json: event, value: JSON.parse(event) };
-      return latest.value;
-    },
-    get entity() {
-      return parse(entity);
-    },
-  };
-}
-
-function parse(json: string | null): unknown {
-  return json === null ? null : JSON.parse(json);
 }
 
 /** Only whoever wants the event is told: those who do not can pass it. */

@@ -6,6 +6,7 @@ import { prepare, type MakePlaceholder, type Prepared } from '../../store/sql/pr
 import { octetsOf, shareOf, shortTexts, type Reads } from '../../store/sql/read-budget.js';
 import type { Executor } from '../../store/store.js';
 import { keyText } from '../../store/sql/key-text.js';
+import { readStoredEvent } from '../log/stored-event.js';
 
 /** A stored event: the domain's event, with its number in the log. */
 export type StoredEvent<E> = E & { readonly seq: number };
@@ -216,6 +217,6 @@ async function readLong<E, S>(
 }
 
 function toStoredEvent<E, S>({ show }: Source<E, S>, { seq, event: text, entity }: EventRow): StoredEvent<E> {
-  const event = JSON.parse(text!) as E;
+  const event = readStoredEvent(text!) as E;
   return { ...(show ? show(event, () => JSON.parse(entity!) as S) : event), seq };
 }
