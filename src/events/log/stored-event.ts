@@ -10,7 +10,7 @@ export class LaterJson {
 
   /** Parsed anew each time. Throws if the text is not JSON. */
   get value(): unknown {
-    return JSON.parse(this.#text);
+    return JSON.parse(this.#text) as unknown;
   }
 }
 
