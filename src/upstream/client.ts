@@ -17,7 +17,7 @@ import { heapOfJson } from '../lib/json-size.js';
 import type { Holding } from '../lib/memory-ledger.js';
 import type { RateLimit } from '../lib/rate-limit.js';
 import type { Signal } from '../lib/async/abort.js';
-import { endSpan, failSpan, traceCall, traceHeaders, type TracedWork } from '../lib/telemetry/tracing.js';
+import { endSpan, failSpan, sendTrace, traceCall, type TracedWork } from '../lib/telemetry/tracing.js';
 
 /** One service that the gateway calls. */
 export interface Upstream {
@@ -212,16 +212,15 @@ class UpstreamClient implements Upstream {
     headers: Exchange['headers'],
     traced: TracedWork | undefined,
   ): Exchange {
+    const sent: Record<string, string> = { ...headers };
+    if (body !== undefined) sent['content-type'] = 'application/json';
+    if (signal?.origin) sent['x-request-id'] = signal.origin.requestId;
+    if (traced) sendTrace(traced, sent);
     return {
       upstream: this.#options.name,
       method,
       path: `${this.#prefix}${path}`,
-      headers: {
-        ...headers,
-        ...(body !== undefined && { 'content-type': 'application/json' }),
-        ...(signal?.origin && { 'x-request-id': signal.origin.requestId }),
-        ...(traced && traceHeaders(traced)),
-      },
+      headers: sent,
       body: body === undefined ? null : JSON.stringify(body),
     };
   }

@@ -28,11 +28,14 @@ export function enableTracing(): void {
 
 /** Work that belongs to a trace: others can be made below it, and services can go on with it. */
 export interface TracedWork {
-  /** Undefined if the trace is not sampled: then no spans are made, and services only hear that. */
+  /** Undefined if the trace is not sampled: then there are no spans. */
   readonly span: Span | undefined;
-  /** What is sent to services, and what spans below are made in. */
-  readonly context: Context;
+  /** What spans below are made in, and what services hear; undefined if they have nothing to go on with. */
+  readonly context: Context | undefined;
 }
+
+/** Most operations are like this: nothing is made for them, and services decide by themselves what they sample. */
+const unsampled: TracedWork = { span: undefined, context: undefined };
 
 /**
  * Begins work that came with these headers, and goes on with their trace if they have one. Undefined while tracing is
@@ -50,7 +53,7 @@ export function traceArrival(
 
 /**
  * Begins a call to a service, below its operation; undefined while tracing is off. A call of an operation that is not
- * sampled has no span: the service hears of the operation's trace, and that it is not sampled.
+ * sampled has no span: of a trace that came with the operation, the service hears that it is not sampled.
  */
 export function traceCall(
   upstream: string,
@@ -66,14 +69,13 @@ export function traceCall(
 
 function begin(by: Tracer, name: string, options: SpanOptions, parent: Context): TracedWork {
   const span = by.startSpan(name, options, parent);
-  return { context: trace.setSpan(parent, span), span: span.isRecording() ? span : undefined };
+  if (span.isRecording()) return { span, context: trace.setSpan(parent, span) };
+  return parent === ROOT_CONTEXT ? unsampled : { span: undefined, context: trace.setSpan(parent, span) };
 }
 
-/** The headers that have a service go on with the trace. */
-export function traceHeaders({ context }: TracedWork): Record<string, string> {
-  const headers: Record<string, string> = {};
-  propagation.inject(context, headers);
-  return headers;
+/** Adds the headers that have a service go on with the trace of this work. */
+export function sendTrace({ context }: TracedWork, headers: Record<string, string>): void {
+  if (context) propagation.inject(context, headers);
 }
 
 /** Ends work's span, if it has one. All times are of one clock: a span without would end by another than it began. */
@@ -98,7 +100,12 @@ export function traceCommit(batch: readonly object[]): Span | undefined {
   const sampled = batch.flatMap((delivery) => deliveries.get(delivery) ?? []);
   if (sampled.length === 0) return undefined;
   const attributes = { 'trivium.deliveries': batch.length };
-  const { span } = begin(tracer, 'commit', { attributes, startTime: performance.now() }, sampled[0]!.context);
+  const { span } = begin(
+    tracer,
+    'commit',
+    { attributes, startTime: performance.now() },
+    sampled[0]!.context!,
+  );
   const link = span && { context: span.spanContext() };
   if (link) for (const delivery of sampled) delivery.span?.addLink(link);
   return span;

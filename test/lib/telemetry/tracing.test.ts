@@ -98,7 +98,7 @@ test('an operation goes on with its client’s trace, and the service with the o
   expect(JSON.stringify(collector.resources)).toContain('gateway-of-the-test');
 });
 
-test('an operation that is not sampled sends no span, and the service hears that it is not', async () => {
+test('an operation that is not sampled sends no span, and the service hears that its client’s trace is not', async () => {
   const others = await startCollector();
   const quiet = await startGatewayProcess({
     ...settingsFor(sandbox, await createTestFile()),
@@ -107,17 +107,23 @@ test('an operation that is not sampled sends no span, and the service hears that
     OTEL_TRACES_SAMPLER: 'always_off',
   });
   onTestFinished(() => void others.stop());
-  const before = notes.seen.length;
-  const signIn = 'mutation ($input: SignInInput!) { signIn(input: $input) { viewer { id } } }';
-  await fetch(`${quiet.url}/graphql`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ query: signIn, variables: { input: demo } }),
-  });
-  const sent = notes.seen.slice(before).map(({ headers: { traceparent } }) => traceparent);
-  expect(sent.length).toBeGreaterThan(1);
-  const [, traceId] = String(sent[0]).split('-');
-  for (const traceparent of sent) expect(traceparent).toMatch(new RegExp(`^00-${traceId}-[0-9a-f]{16}-00$`));
+  const signIn = async (headers: Readonly<Record<string, string>>) => {
+    const before = notes.seen.length;
+    const query = 'mutation ($input: SignInInput!) { signIn(input: $input) { viewer { id } } }';
+    await fetch(`${quiet.url}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify({ query, variables: { input: demo } }),
+    });
+    const sent = notes.seen.slice(before).map(({ headers: { traceparent } }) => traceparent);
+    expect(sent.length).toBeGreaterThan(1);
+    return sent;
+  };
+  const traceId = '0af7651916cd43dd8448eb211c80319d';
+  for (const traceparent of await signIn({ traceparent: `00-${traceId}-b7ad6b7169203331-01` }))
+    expect(traceparent).toMatch(new RegExp(`^00-${traceId}-[0-9a-f]{16}-00$`));
+  // Without a trace of its client's, there is none that could be gone on with.
+  for (const traceparent of await signIn({})) expect(traceparent).toBeUndefined();
   expect(await quiet.end()).toBe(0);
   expect(others.spans).toEqual([]);
 });
