@@ -95,6 +95,14 @@ export async function leavePending({ database }: Pick<Replica, 'database'>): Pro
   await database.kysely.updateTable('bookings').set({ state: 'PENDING', upstream_id: null }).execute();
 }
 
+/** Lets as much time pass for the bookings that are pending: by the database's clock, they end so much earlier. */
+export async function letPass({ database }: Pick<Replica, 'database'>, ms: number): Promise<void> {
+  await database.kysely
+    .updateTable('bookings')
+    .set((row) => ({ pending_until: row('pending_until', '-', ms) }))
+    .execute();
+}
+
 /** How many bookings were posted. */
 export function postsOf(sandbox: Sandbox): number {
   return sandbox.calls.filter(({ service, method }) => service === 'appointments' && method === 'POST')
