@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { join } from 'node:path';
-import { defineConfig } from 'vite';
+import { defineConfig, parseSync, Visitor } from 'vite';
 
 /** Left out: the first looks for its native code next to itself, the others are optional peers. */
 const leftOut = new Set([
@@ -15,16 +15,38 @@ const leftOut = new Set([
   '@opentelemetry/sdk-trace-node',
 ]);
 
-const imports = /^import ([^;]+?) from '([^.'][^']*)';|const (\{[^}]*\}) = await import\('([^.'][^']*)'\)/gm;
-const mentions = /\b(?:from|import ?\(?) ?['"][^.'"]/g;
-const clause = /^(?:(\w+)(?:, )?)?(?:\{([^}]*)\})?$/;
+const isOfPackage = (name) => !name.startsWith('.') && !isBuiltin(name) && !leftOut.has(name);
 
-/** The names that `import <text> from …` imports; throws for `import * as …`, whose names are unknown. */
-function namesOf(text) {
-  const [matched, standard, named = ''] = clause.exec(text) ?? [];
-  if (matched === undefined) throw new Error(`import ${text}: import what you use from a package by name`);
-  const others = named.split(',').map((name) => name.trim().split(/ as |:/)[0]);
-  return [standard && 'default', ...others].filter(Boolean);
+/** What a module imports of packages: each specifier with the names. Throws for an import whose names are unknown. */
+function importsOf(file, text) {
+  const { program, module, errors } = parseSync(file, text);
+  if (errors.length > 0) throw new Error(`${file}: ${errors[0].message}`);
+  const found = [];
+  const note = (name, names) => {
+    if (!isOfPackage(name)) return;
+    // What is imported otherwise would be resolved elsewhere, and there would be two copies of it.
+    if (names.length === 0 || !names.every(Boolean))
+      throw new Error(`${file}: import what you use of ${name} by name`);
+    found.push({ name, names });
+  };
+  const nameOf = ({ importName: { kind, name } }) => (kind === 'Default' ? 'default' : name);
+  for (const { moduleRequest, entries } of module.staticImports)
+    note(moduleRequest.value, entries.map(nameOf));
+  for (const { entries } of module.staticExports)
+    for (const entry of entries) if (entry.moduleRequest) note(entry.moduleRequest.value, [nameOf(entry)]);
+  // `const { a, b: c } = await import('…')`: the pattern comes before the import.
+  const patterns = new Map();
+  const visitor = new Visitor({
+    VariableDeclarator({ id, init }) {
+      if (id.type === 'ObjectPattern' && init?.type === 'AwaitExpression') patterns.set(init.argument, id);
+    },
+    ImportExpression(call) {
+      const names = patterns.get(call)?.properties.map(({ key }) => key?.name) ?? [];
+      if (call.source.type === 'Literal') note(call.source.value, names);
+    },
+  });
+  visitor.visit(program);
+  return found;
 }
 
 /** The names that all modules import, by package specifier. */
@@ -32,16 +54,8 @@ function findImported(out) {
   const imported = {};
   for (const file of readdirSync(out, { encoding: 'utf8', recursive: true })) {
     if (!file.endsWith('.js') || file.startsWith('console') || file.startsWith('node_modules')) continue;
-    const text = readFileSync(`${out}/${file}`, 'utf8');
-    const found = [...text.matchAll(imports)];
-    // A package that is imported in another way would be resolved elsewhere, and there would be two copies of it.
-    if (found.length !== [...text.matchAll(mentions)].length)
-      throw new Error(`${file} imports a package in a way that .ci/packages.js does not recognise`);
-    for (const [, fixed, from, late, fromLate] of found) {
-      const name = from ?? fromLate;
-      if (isBuiltin(name) || leftOut.has(name)) continue;
-      imported[name] = new Set([...(imported[name] ?? []), ...namesOf(fixed ?? late)]);
-    }
+    for (const { name, names } of importsOf(file, readFileSync(`${out}/${file}`, 'utf8')))
+      imported[name] = new Set([...(imported[name] ?? []), ...names]);
   }
   return imported;
 }
