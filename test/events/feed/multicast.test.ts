@@ -742,14 +742,14 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
     test('is not given up while the database does not answer', async () => {
       let failures = 0;
       const ping = async () => {
-        if (failures < 5) throw new Error('The database is away.');
+        if (failures < 4) throw new Error('The database is away.');
       };
       const bounded = await openFeed({
         giveUpLimit: { failures: 3, ms: 1 },
         database: { ...testLog.database, ping },
       });
       const failing = createRendering(async (entry, replayed) => {
-        if (entry.seq === 2 && failures < 6) {
+        if (entry.seq === 2 && failures < 4) {
           failures += 1;
           throw new Error('Not now.');
         }
