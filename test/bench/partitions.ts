@@ -37,7 +37,7 @@ export async function runPartitions({ short, only }: SuiteOptions): Promise<read
         const logs: Grown[] = [];
         for (const size of sizes) logs.push(await grow(environment, postgres, size));
         await measureLogs(environment, measure, logs, short ? 300 : 1_500);
-        await measureRetention(measure, logs);
+        await measureRetention(environment, measure, logs);
       }),
     async divide() {
       for (const size of sizes.slice(1)) rows.push(...(await divide(postgres, size)));
@@ -119,13 +119,31 @@ async function fill(url: string, size: number, { from, to }: { from: number; to:
   await query(url, `update log_head set seq = ${to}`);
 }
 
-/** How often a second retention could pass some events, the last of a partition among them, and drop that whole. */
-async function measureRetention(measure: Measure, logs: readonly Grown[]): Promise<void> {
+/**
+ * How often a second retention could pass some events, the last of a partition among them, and drop that whole: a
+ * sixteenth of the log, whatever its size. And how many deliveries a second a gateway answers meanwhile.
+ */
+async function measureRetention(
+  environment: Environment,
+  measure: Measure,
+  logs: readonly Grown[],
+): Promise<void> {
   for (const { server } of logs) await server.stop();
   await measure({
     name: 'retention',
     ways: logs.map((grown) => ({ size: grown.size, run: async () => 1_000 / (await retain(grown)) })),
   });
+  await measure({
+    name: 'append while a partition is dropped',
+    ways: logs.map((grown) => ({ size: grown.size, run: () => appendMeanwhile(environment, grown) })),
+  });
+}
+
+async function appendMeanwhile({ startGateway }: Environment, grown: Grown): Promise<number> {
+  const server = await startGateway({ database: grown.database });
+  const [rate] = await Promise.all([append(server.url, grown.sender, 250), retain(grown)]);
+  await server.stop();
+  return rate;
 }
 
 /** Milliseconds. */
