@@ -176,6 +176,14 @@ async function tellCrowd(target: Target, { count, groups }: Crowd, lengths: type
   }
 }
 
+/** What a subscriber takes, and the process before the first. */
+interface Weight {
+  readonly who: string;
+  readonly kb: number;
+  readonly heapKb: number;
+  readonly emptyMb: number;
+}
+
 /**
  * Measures how much memory each further subscriber takes, in idle processes that have some already. The young
  * generation is kept small: it grows with short-lived objects, which would be counted as the subscribers' memory.
@@ -186,27 +194,29 @@ async function weigh(
   count: number,
 ): Promise<Row[]> {
   say(`fanout: memory of ${count} …`);
-  const kilobytes: { readonly who: string; readonly kb: number; readonly heapKb: number }[] = [];
+  const weights: Weight[] = [];
   for (const contestant of contestants) {
     const target = await begin(contestant, environment, { flags: ['--max-semi-space-size=1'] });
+    const empty = await target.server.read({ settled: true });
     const first = await openAudience(target, alreadyThere, 1);
     const before = await target.server.read({ settled: true });
     const audience = await openAudience(target, count, 1);
     const after = await target.server.read({ settled: true });
     const each = (what: 'rss' | 'heap') => (after[what] - before[what]) / count / 1024;
-    kilobytes.push({ who: target.who, kb: each('rss'), heapKb: each('heap') });
+    weights.push({ who: target.who, kb: each('rss'), heapKb: each('heap'), emptyMb: empty.rss / 1024 ** 2 });
     await first.stop();
     await audience.stop();
     await target.server.stop();
   }
-  const base = kilobytes[0]!.kb;
-  return kilobytes.map(({ who, kb, heapKb }) => ({
+  const base = weights[0]!.kb;
+  return weights.map(({ who, kb, heapKb, emptyMb }) => ({
     suite: 'fanout',
     name: `memory ${count}`,
     who,
     ratio: kb / base,
     kbEach: kb,
     heapKbEach: heapKb,
+    emptyMb,
   }));
 }
 
