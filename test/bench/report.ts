@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { cpus } from 'node:os';
+import { cpus, loadavg } from 'node:os';
 import { format, resolveConfig } from 'prettier';
 import { benchmarkTables } from '../docs/tables/benchmarks.js';
 import { writeTables } from '../docs/tables/table.js';
@@ -30,6 +30,7 @@ function measured(rows: readonly Row[], short: boolean): Figures['measured'] {
   const git = (...words: string[]) => execFileSync('git', words, { encoding: 'utf8' }).trim();
   return {
     Machine: `${cpus().length} cores of ${cpus()[0]!.model}`,
+    'Load of the last quarter of an hour': loadavg()[2]!.toFixed(1),
     'Node.js': process.version,
     Commit: `${git('rev-parse', '--short', 'HEAD')}${git('status', '--porcelain', 'src') === '' ? '' : ' with changes'}`,
     Date: new Date().toISOString().slice(0, 10),
