@@ -19,7 +19,7 @@ const style = `svg { --text: #1d2129; --soft: #586072; --line: #d5d9e2; font: 13
 
 const row = 15;
 const gap = 14;
-const left = 130;
+const left = 145;
 const width = 760;
 
 /** Bars for each row and server, on a logarithmic scale, in which 1 is the base; a line shows how far rounds differ. */
@@ -64,7 +64,7 @@ function plot(
   );
   const legend = shown.map(
     (server, index) =>
-      `<rect x="${left + index * 125}" y="30" width="11" height="11" rx="2" fill="${colours[server]}"/><text class="soft" x="${left + 16 + index * 125}" y="40" font-size="12">${server}</text>`,
+      `<rect x="${left + index * 100}" y="30" width="11" height="11" rx="2" fill="${colours[server]}"/><text class="soft" x="${left + 16 + index * 100}" y="40" font-size="12">${server}</text>`,
   );
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${y + 16}" role="img" aria-label="${title}">
 <style>${style}</style>
