@@ -117,8 +117,6 @@ const requestTimeoutMs = 60_000;
 export const stalledMs = 240_000;
 /** Longer than proxies keep an idle connection, so that they are the first to close it. */
 const keepAliveMs = 72_000;
-/** How many connections may wait to be accepted; Linux allows 4,096 as it comes. Whoever finds no room tries again after a second. */
-const maxPending = 65_535;
 const preflightSeconds = 600;
 
 /** Listens, with every route; rejects if it cannot listen at this address. */
@@ -264,7 +262,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     ({ port: actualPort } = app.server.address() as AddressInfo);
     allowed = new Set([...ownOrigins(host, actualPort, publicUrl), ...options.allowedOrigins]);
   });
-  await app.listen({ host, port, backlog: maxPending });
+  await app.listen({ host, port });
   const metricsServer = await startMetricsServer(options).catch(async (error: unknown) => {
     await app.close();
     throw error;
