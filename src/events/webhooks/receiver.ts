@@ -80,6 +80,7 @@ class WebhookReceiver implements Receiver {
   readonly #metrics: Metrics;
   readonly #warn: Warn;
   readonly #tellFault: Warn;
+  /** Its own, not that of operations: the long bodies of others keep no delivery waiting. */
   readonly #doLongWork = createLongWork();
   readonly #families: ReadonlyMap<string, WebhookFamily>;
 
