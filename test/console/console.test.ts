@@ -165,6 +165,36 @@ describe.skipIf(skipBrowserTests)('the console (needs Chromium)', () => {
     expect(await ui.page.getByRole('link', { name: /shp_between/ }).count()).toBe(1);
   });
 
+  test('shows what is told while an older answer is on its way', async () => {
+    const heard: string[] = [];
+    ui.page.on('websocket', (socket) =>
+      socket.on('framereceived', ({ payload }) => {
+        if (payload.includes('"shipmentUpdates"')) heard.push(String(payload));
+      }),
+    );
+    await ui.open('#/live');
+    await emit('shp_followed', 'shipment.created');
+    await expect.poll(() => heard.join(), soon).toContain('shp_followed');
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const asked = new Promise<void>((resolve) => {
+      void ui.page.route('**/graphql', async (route) => {
+        if (!route.request().postData()?.includes('query Shipments')) return route.fallback();
+        const response = await route.fetch();
+        resolve();
+        await held;
+        return route.fulfill({ response });
+      });
+    });
+    await ui.page.getByRole('link', { name: 'Shipments' }).click();
+    await asked;
+    await emit('shp_told', 'shipment.created');
+    await expect.poll(() => heard.join(), soon).toContain('shp_told');
+    release();
+    await ui.page.getByRole('link', { name: /shp_followed/ }).waitFor();
+    expect(await ui.page.getByRole('link', { name: /shp_told/ }).count()).toBe(1);
+  });
+
   test('plots all that came in the last hour when it is opened, in the colors of the theme, and says it as a table', async () => {
     await ui.open('#/live');
     const total = async (name: string) =>

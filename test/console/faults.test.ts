@@ -225,17 +225,18 @@ describe.skipIf(skipBrowserTests || noPostgres !== undefined)('each view (needs 
     await button('Sign out').click();
     await signIn(page);
     await page.getByRole('link', { name: 'Shipments' }).click();
-    await send('shp_walk');
-    await page.getByRole('link', { name: /shp_walk/ }).click();
+    const id = `shp_walk_${randomBytes(4).toString('hex')}`;
+    expect((await send(id)).state).toBe('acknowledged');
+    await page.getByRole('link', { name: id }).click();
     await page.getByText('1 event', { exact: true }).waitFor();
     await gateway.end('SIGKILL');
     await page.getByText('Reconnecting …').first().waitFor();
     gateway = await startGatewayProcess(settings);
-    const moved = { type: 'shipment.delivered', shipment: { id: 'shp_walk' } };
+    const moved = { type: 'shipment.delivered', shipment: { id } };
     expect((await sandbox.webhooks.emitShipment(moved)).state).toBe('acknowledged');
     await page.getByText('2 events', { exact: true }).waitFor();
 
-    await sandbox.webhooks.emitShipment({ shipment: { id: 'shp_walk' }, signature: 'old' });
+    await sandbox.webhooks.emitShipment({ shipment: { id }, signature: 'old' });
     await page.getByRole('link', { name: 'Webhooks' }).click();
     await page.locator('.row').filter({ hasText: 'Refused' }).first().click();
     await page.locator('.notice').getByText('It was signed 3600 s ago').waitFor();

@@ -19,8 +19,10 @@ export interface Pages<Row> {
   readonly more: () => void;
   readonly reload: () => void;
   /** Changes the rows that are loaded. */
-  readonly change: (act: (rows: readonly Row[]) => readonly Row[]) => void;
+  readonly change: (act: Change<Row>) => void;
 }
+
+type Change<Row> = (rows: readonly Row[]) => readonly Row[];
 
 interface State<Row> {
   readonly rows: readonly Row[];
@@ -44,16 +46,22 @@ export function usePages<Row extends { readonly id: string }>(
   /** Which list is the current one: answers for an earlier one are dropped. */
   const current = useRef<object>(undefined);
   const pending = useRef(false);
+  /** What was changed since the page that is being loaded was asked for: its answer may be older. */
+  const changes = useRef<readonly Change<Row>[]>([]);
   const [round, setRound] = useState(0);
 
   const next = useCallback(
     async (after: string | undefined) => {
       if (pending.current) return;
       pending.current = true;
+      changes.current = [];
       const list = current.current;
       setState((now) => ({ ...now, loading: true, error: undefined }));
       const outcome = await load(after).then(
-        (page) => (now: State<Row>) => withPage(now, page, after === undefined),
+        (page) => {
+          const acts = changes.current;
+          return (now: State<Row>) => changed(withPage(now, page, after === undefined), acts);
+        },
         (cause: unknown) => (now: State<Row>) => ({ ...now, loading: false, error: asGatewayError(cause) }),
       );
       if (list !== current.current) return;
@@ -81,11 +89,15 @@ export function usePages<Row extends { readonly id: string }>(
     if (isUnauthenticated(error)) ended();
     return retryAfter(error, () => void next(after));
   }, [error, after, next, ended]);
-  const change = useCallback(
-    (act: (rows: readonly Row[]) => readonly Row[]) => setState((now) => ({ ...now, rows: act(now.rows) })),
-    [],
-  );
+  const change = useCallback((act: Change<Row>) => {
+    changes.current = [...changes.current, act];
+    setState((now) => changed(now, [act]));
+  }, []);
   return { ...state, more, reload, change };
+}
+
+function changed<Row>(state: State<Row>, acts: readonly Change<Row>[]): State<Row> {
+  return { ...state, rows: acts.reduce((rows, act) => act(rows), state.rows) };
 }
 
 function withPage<Row extends { readonly id: string }>(
