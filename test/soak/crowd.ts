@@ -36,7 +36,10 @@ export async function startCrowd(cluster: Cluster, random: Random, options: Crow
   const { sandbox, replicas } = cluster;
   const phases: Phase[] = [];
   const stopping = new AbortController();
-  const asking = fork('test/soak/asker.ts', { execArgv: ['--import', 'tsx'] });
+  const asking = fork('test/soak/asker.ts', {
+    execArgv: ['--import', 'tsx'],
+    serialization: 'advanced', // JSON has no Infinity, which a failed answer takes
+  });
   const tell = (told: Told) => asking.send(told);
   const late = monitorEventLoopDelay({ resolution: 10 });
   late.enable();
@@ -134,9 +137,10 @@ export async function startCrowd(cluster: Cluster, random: Random, options: Crow
 }
 
 /** A phase in one line. */
-function describe({ name, answers, p50, p99, problems }: Phase): string {
+function describe({ name, answers, p50, p99, opened, problems }: Phase): string {
   const told = Object.entries(problems)
     .map(([what, count]) => `${what} (${count})`)
     .join(', ');
-  return `${name}: ${answers} answers, p50 ${p50} ms, p99 ${p99} ms${told && `; ${told}`}`;
+  const anew = `${opened.answers} on a new connection, p50 ${opened.p50} ms, p99 ${opened.p99} ms`;
+  return `${name}: ${answers} answers, p50 ${p50} ms, p99 ${p99} ms; ${anew}${told && `; ${told}`}`;
 }
