@@ -21,6 +21,7 @@ import {
   boundUnreadBody,
   createHostCheck,
   guardHost,
+  keptHeaders,
   oneAtATime,
   originForm,
   refuseExpectation,
@@ -188,19 +189,21 @@ export async function startServer(options: ServerOptions): Promise<Server> {
         networkCaller,
         boundUnreadBody(compiledQueries?.before(handler) ?? handler),
       );
-      const take = guardHost(hostFault, refuseEarly, boundHeaders(serveWebhooks(receiver, inTurn)));
+      const guarded = guardHost(hostFault, refuseEarly, serveWebhooks(receiver, inTurn));
+      const take = boundHeaders((request, response) => {
+        drain.track(response);
+        request.url = originForm(request.url!);
+        guarded(request, response);
+      });
       const settings = {
         requestTimeout: requestTimeoutMs,
         IncomingMessage: createRequestClass(ledger, networkCaller),
       };
-      const server = createServer(settings, (request, response) => {
-        drain.track(response);
-        request.url = originForm(request.url!);
-        take(request, response);
-      });
+      const server = createServer(settings, take);
       server.on('checkExpectation', refuseExpectation(refuseEarly));
       server.on('connection', connections.onConnection);
       server.on('connection', drain.onConnection);
+      server.maxHeadersCount = keptHeaders;
       server.timeout = stalledMs;
       server.keepAliveTimeout = keepAliveMs;
       return server;

@@ -8,25 +8,34 @@ export const webhookPrefix = '/webhooks/';
 
 /** A request has no more headers than this, and no longer media type. */
 const maxHeaders = 200;
+/** How many headers of a request Node.js keeps, for `Server.maxHeadersCount`: enough to tell that there are too many. */
+export const keptHeaders = maxHeaders + 1;
 const maxMediaType = 512;
 /** What a request that waits takes in the heap, and each of its headers besides. */
 const requestBytes = 6_000;
 const headerBytes = 120;
 
 /**
- * Refuses a request with too many headers, which take a hundred times as much memory as on the wire, or with a media
- * type that is so long that reading it would take a second.
+ * Refuses a request with too many headers, and closes its connection: they take a hundred times as much memory as on the
+ * wire. Also refuses one with a media type that is so long that reading it would take a second.
  */
 export function boundHeaders(next: RequestListener): RequestListener {
   return (request, response) => {
-    const { rawHeaders, headers, socket } = request;
-    const refusing = rawHeaders.length > 2 * maxHeaders ? tooManyHeaders : undefined;
-    const isLong = (headers['content-type']?.length ?? 0) > maxMediaType;
-    if (!refusing && !isLong) return next(request, response);
+    const { socket } = request;
+    // Node.js goes on parsing what it has read of a connection that is cut off.
+    if (socket.destroyed || socket.writableEnded) return;
+    const refusing = refusalOf(request);
+    if (!refusing) return next(request, response);
     // One that is pipelined would be kept until its turn comes.
-    if (response.socket) respond(request, response, refusing ?? longMediaType);
+    if (response.socket) respond(request, response, refusing);
     else socket.destroy();
   };
+}
+
+function refusalOf(request: IncomingMessage): Answer | undefined {
+  if (request.rawHeaders.length > 2 * maxHeaders) return tooManyHeaders;
+  // Not before: `headers` is made when it is read.
+  return (request.headers['content-type']?.length ?? 0) > maxMediaType ? longMediaType : undefined;
 }
 
 /** Why a request is refused for its `Host`. */
@@ -215,7 +224,14 @@ function refusal(status: number, code: string, message: string): Answer {
   return { status, headers: { 'content-type': 'application/json' }, body };
 }
 
-const tooManyHeaders = refusal(431, 'HEADERS_TOO_LARGE', `There are more than ${maxHeaders} headers.`);
+/** What comes behind such a request is not read. */
+function endsConnection(answer: Answer): Answer {
+  return { ...answer, headers: { ...answer.headers, connection: 'close' } };
+}
+
+const tooManyHeaders = endsConnection(
+  refusal(431, 'HEADERS_TOO_LARGE', `There are more than ${maxHeaders} headers.`),
+);
 const longMediaType = refusal(415, 'MEDIA_TYPE_TOO_LONG', 'The media type of the body is too long.');
 const notHttp = refusal(400, 'BAD_REQUEST', 'This is not a valid HTTP/1.1 request.');
 const malformed: Readonly<Record<string, Answer>> = {

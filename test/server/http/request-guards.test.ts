@@ -213,12 +213,16 @@ describe('a request that is refused before its body is read', () => {
   });
 });
 
+const emptyHeaders = (count: number) => Array<string>(count).fill('a:');
+
 describe('an invalid request to a webhook', () => {
   test.each([
     [400, 'BAD_REQUEST', () => lines('BREW', webhook, [])],
     [400, 'BAD_REQUEST', () => lines('POST', webhook, ['Content-Length: 2', 'Content-Length: 3'], '{}')],
     [400, 'BAD_REQUEST', () => lines('POST', webhook, ['Transfer-Encoding: chunked'], 'no length\r\n')],
     [431, 'HEADERS_TOO_LARGE', () => lines('POST', webhook, [`X: ${'x'.repeat(20_000)}`])],
+    [431, 'HEADERS_TOO_LARGE', () => lines('POST', webhook, ['Content-Length: 0', ...emptyHeaders(199)])],
+    [431, 'HEADERS_TOO_LARGE', () => lines('POST', webhook, ['Content-Length: 0', ...emptyHeaders(1_990)])],
     [417, 'EXPECTATION_FAILED', () => delivery(webhook, 'evt_expects', ['Expect: 200-ok'])],
   ])('is answered %i in the shape of the receiver’s refusals: %s', async (status, code, request) => {
     const { socket, answer } = open();
@@ -245,6 +249,15 @@ test.each(['/graphql', 'http://gateway/graphql', '/livez'])(
     expect(await answer()).toMatchObject({ status: 200 });
   },
 );
+
+test('200 headers are taken, and pipelined requests with more cut the connection off', async () => {
+  const { socket, answer, closed } = open();
+  socket.write(lines('GET', '/livez', emptyHeaders(199)));
+  expect(await answer()).toMatchObject({ status: 200 });
+  socket.write(lines('GET', '/livez', emptyHeaders(1_990)).repeat(5));
+  expect(await answer()).toMatchObject({ status: 431 });
+  await closed;
+});
 
 test('a body in chunks of a single byte is answered like any other', async () => {
   const chunked = (body: string) => `${Array.from(body, (byte) => `1\r\n${byte}\r\n`).join('')}0\r\n\r\n`;
