@@ -48,6 +48,19 @@ export async function interleave<T>(
   });
 }
 
+/** The rounds of several times, each of which started the servers anew, as one: each time counts as a round. */
+export function join<T>(times: readonly (readonly Outcome<T>[])[]): readonly Outcome<T>[] {
+  return times[0]!.map(({ who }, index) => {
+    const each = times.map((outcomes) => outcomes[index]!);
+    return {
+      who,
+      ...spread(each.map(({ ratio }) => ratio)),
+      score: median(each.map(({ score }) => score)),
+      outcomes: each.flatMap(({ outcomes }) => outcomes),
+    };
+  });
+}
+
 /** The ratio of a row, with the least and the greatest in any round. */
 export function spread(rounds: readonly number[]) {
   return { ratio: median(rounds), low: Math.min(...rounds), high: Math.max(...rounds), rounds };

@@ -1,4 +1,4 @@
-import { interleave, median, type Outcome, type Turn } from './interleave.js';
+import { interleave, join, median, type Outcome, type Turn } from './interleave.js';
 import { drive, keepAwake, post, type Asker, type Slice } from './load.js';
 import { ask, bearer, newUser, queries, signIn, type Query, type Session } from './operations.js';
 import { installPeers } from './peers.js';
@@ -6,7 +6,7 @@ import type { Server } from './process.js';
 import { say } from './say.js';
 import { prepareSessions, SessionsExhausted, type Sharing } from './sessions.js';
 import { tokenOf } from './upstream.js';
-import { withEnvironment } from './environment.js';
+import { withEnvironment, type Environment } from './environment.js';
 import { ours, type Row, type SuiteOptions } from './table.js';
 
 /** A server that answers queries. */
@@ -23,7 +23,6 @@ interface Target {
 export type QuerySlice = Slice & { readonly cpuUs?: number };
 
 const connections = 32;
-const warmUps = 3;
 /** More answers than any server gives in a millisecond. */
 const mostPerMs = 50;
 /** There are sessions for at least so many answers: a cold or delayed server may be many times faster next time. */
@@ -31,40 +30,63 @@ const fewest = 5_000;
 /** How many times as many answers as in the slice before there are sessions for. */
 const roomFor = 4;
 
-/** What a query costs, compared with a hand-written handler that does the same, and with other servers. */
-export function runQueries({ short, only, rounds }: SuiteOptions): Promise<readonly Row[]> {
-  const [usualRounds, ms] = short ? [3, 400] : [21, 500];
-  return withEnvironment(async ({ startFile, startGateway }) => {
-    const at = async (who: string, server: Promise<Server>): Promise<Target> => ({
-      who,
-      url: (await server).url,
-    });
-    const base = await at('hand-written', startFile('servers/handwritten.js'));
-    const tuned = await at('hand-written, tuned', startFile('servers/handwritten-tuned.js'));
-    const gateway = await at(ours, startGateway({ database: 'gateway.db' }));
-    const peers: Target[] = [];
-    if (installPeers()) {
-      for (const who of ['apollo', 'mercurius', 'yoga'])
-        peers.push(await at(who, startFile(`peers/${who}.js`)));
-      peers.push({ ...(await at('hive', startFile('peers/hive.js'))), rest: true });
-    }
-    const fixed = await at('fixed bytes', startFile('servers/fixed.js'));
+/** How long a query is measured, in milliseconds, after how long a warm-up, and how many times while servers run. */
+interface Lengths {
+  readonly ms: number;
+  readonly warmUpMs: number;
+  readonly slices: number;
+}
 
-    const rows: Row[] = [];
-    for (const query of queries.filter(({ name }) => name === (only ?? name))) {
-      say(`queries: ${query.name} …`);
-      const able = [base, tuned, gateway, ...peers].filter(({ rest }) => !rest || query.rest);
-      const turns = [
-        ...able.map((target) => sliceOf(target, query, ms)),
-        await sliceOfFixed(fixed, query, ms, base),
-        sliceOf({ ...gateway, who: `${ours}, shared` }, query, ms, 'shared'),
-      ];
-      rows.push(
-        ...(await interleave(turns, rounds ?? usualRounds, warmUps)).map((outcome) => toRow(query, outcome)),
-      );
-    }
-    return rows;
+const usual: Lengths = { ms: 500, warmUpMs: 2_000, slices: 3 };
+const brief: Lengths = { ms: 400, warmUpMs: 1_000, slices: 3 };
+const fullRounds = 5;
+
+/** What a query costs, compared with a hand-written handler that does the same, and with other servers. */
+export async function runQueries({ short, only, rounds }: SuiteOptions): Promise<readonly Row[]> {
+  const wanted = queries.filter(({ name }) => name === (only ?? name));
+  const lengths = short ? brief : usual;
+  const times: (readonly (readonly Outcome<Slice>[])[])[] = [];
+  for (let left = rounds ?? (short ? 1 : fullRounds); left > 0; left -= 1)
+    times.push(await withEnvironment((environment) => runRound(environment, wanted, lengths)));
+  return wanted.flatMap((query, index) =>
+    join(times.map((round) => round[index]!)).map((outcome) => toRow(query, outcome)),
+  );
+}
+
+/** Starts all servers, and measures each query with them. */
+async function runRound(
+  { startFile, startGateway }: Environment,
+  wanted: readonly Query[],
+  { ms, warmUpMs, slices }: Lengths,
+): Promise<readonly (readonly Outcome<Slice>[])[]> {
+  const at = async (who: string, server: Promise<Server>): Promise<Target> => ({
+    who,
+    url: (await server).url,
   });
+  const base = await at('hand-written', startFile('servers/handwritten.js'));
+  const tuned = await at('hand-written, tuned', startFile('servers/handwritten-tuned.js'));
+  const gateway = await at(ours, startGateway({ database: 'gateway.db' }));
+  const peers: Target[] = [];
+  if (installPeers()) {
+    for (const who of ['apollo', 'mercurius', 'yoga'])
+      peers.push(await at(who, startFile(`peers/${who}.js`)));
+    peers.push({ ...(await at('hive', startFile('peers/hive.js'))), rest: true });
+  }
+  const fixed = await at('fixed bytes', startFile('servers/fixed.js'));
+
+  const told: (readonly Outcome<Slice>[])[] = [];
+  for (const query of wanted) {
+    say(`queries: ${query.name} …`);
+    const able = [base, tuned, gateway, ...peers].filter(({ rest }) => !rest || query.rest);
+    for (const target of able) await sliceOf(target, query, warmUpMs).run();
+    const turns = [
+      ...able.map((target) => sliceOf(target, query, ms)),
+      await sliceOfFixed(fixed, query, ms, base),
+      sliceOf({ ...gateway, who: `${ours}, shared` }, query, ms, 'shared'),
+    ];
+    told.push(await interleave(turns, slices));
+  }
+  return told;
 }
 
 const score = ({ rate }: Slice): number => rate;
