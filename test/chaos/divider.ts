@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
+import { retry } from '../../src/lib/async/retry.js';
 import { EventPartitions } from '../../src/store/postgres/event-partitions.js';
 import { openDatabase } from '../support/database.js';
 
@@ -11,11 +12,16 @@ export interface Divider {
 
 const sizes = { least: 20, margin: 200 };
 const pauseMs = 100;
+/** How often it may fail to reach a server that is slow to start. */
+const maxFailures = 20;
 
 /** Divides a log on Postgres whenever it has some more events, beside the gateways that use it. */
 export async function startDivider(databaseUrl: string): Promise<Divider> {
   const log = pino({ level: 'silent' });
-  const database = await openDatabase(databaseUrl, { log });
+  const database = await retry(() => openDatabase(databaseUrl, { log }), {
+    pauseMs: (failures) => (failures < maxFailures ? pauseMs : undefined),
+    keepsAlive: true,
+  });
   const partitions = new EventPartitions(database, log, sizes);
   const stopping = new AbortController();
   const working = divide();

@@ -51,7 +51,9 @@ async function run(name: (typeof all)[number]): Promise<Report> {
 const reports: Report[] = [];
 for (const name of chosen) {
   say(`${name}: npm run chaos -- --engine ${name} --seed ${values.seed} --kills ${kills}`);
-  reports.push(await run(name));
+  const report = await run(name);
+  reports.push(report);
+  say(`${name}: ${report.findings.length} faults in ${report.seconds} s`);
 }
 say(`\n${summarize(reports)}`);
 process.exit(reports.some(({ findings }) => findings.length > 0) ? 1 : 0);
