@@ -99,7 +99,7 @@ export interface ServerOptions {
   readonly pages: URL;
   /** What the console is told in its page. */
   readonly pageSettings: PageSettings;
-  /** Whether repeated queries are compiled (`http/compiled-queries.ts`). */
+  /** Whether repeated queries and subscriptions are compiled (`operation/compiled-documents.ts`). */
   readonly compiledQueries: boolean;
   /** The folder of the documentation's pages. */
   readonly docs: URL;
@@ -230,7 +230,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const shared = { rules, origins, callers, meter, admission, networkCaller };
   const graphql = new GraphqlHttp({ ...options, ...shared, compiledQueries, connections });
   await graphql.start();
-  const fanout = new Fanout({ ...options, rules, metrics: telemetry.metrics, ledger: admission.ledger });
+  const fanout = new Fanout({ ...options, rules, metrics: telemetry.metrics, compiledQueries });
   const live = { ...options, ...shared, drain, fanout };
   const streams = createStreams(live);
   telemetry.metrics.gauge('trivium_streams', 'Open streams over HTTP.', () => streams.size);

@@ -36,8 +36,18 @@ export interface Operation {
   readonly variables: Readonly<Record<string, unknown>>;
 }
 
-/** A random operation, valid by the types of the schema; the values of its arguments may still be refused. */
-export function createOperation(random: Random, ids: readonly string[]): Operation {
+/** An answer with its errors sorted if there are several, since their order is a matter of timing. */
+export function inOrder(text: string): string {
+  const { errors = [], ...rest } = JSON.parse(text) as { readonly errors?: readonly unknown[] };
+  if (errors.length < 2) return text;
+  return JSON.stringify({ errors: errors.map((error) => JSON.stringify(error)).toSorted(), ...rest });
+}
+
+/**
+ * A random query or, with a cursor to begin after, a subscription to updates that can be resumed. It is valid by the
+ * types of the schema; the values of its arguments may still be refused.
+ */
+export function createOperation(random: Random, ids: readonly string[], after?: string): Operation {
   const variables: Record<string, unknown> = { yes: true, no: false };
   const maybe = [true, false, null, undefined][random(4)];
   if (maybe !== undefined) variables['maybe'] = maybe;
@@ -150,12 +160,27 @@ export function createOperation(random: Random, ids: readonly string[]): Operati
     return `{ ${parts.join(' ')} }`;
   }
 
-  const query = schema.getQueryType()!;
-  const roots = Object.values(query.getFields());
-  const chosen = Array.from({ length: 1 + random(3) }, () => field(pick(roots), 4));
+  /** The root field of a subscription: neither it nor a fragment around it may have a condition. */
+  function update(cursor: string): string {
+    const root = schema.getSubscriptionType()!;
+    const { name, type, args } = root.getFields()[pick(['shipmentUpdates', 'paymentUpdates'])]!;
+    variables['after'] = cursor;
+    declared.push('$after: String!');
+    const filter = args.filter((each) => each.name === 'filter' && random(3) === 0).map(argument);
+    const call = `${ownName()}${name}(${['after: $after', ...filter].join(', ')})`;
+    const whole = `${call} ${selection(getNamedType(type) as GraphQLObjectType, 4)}`;
+    return random(3) === 0 ? `... on ${root.name} { ${whole} }` : whole;
+  }
+
+  const roots = Object.values(schema.getQueryType()!.getFields());
+  const chosen =
+    after === undefined
+      ? Array.from({ length: 1 + random(3) }, () => field(pick(roots), 4))
+      : [update(after)];
   const body = `{ ${chosen.join(' ')} } ${fragments.map(({ text }) => text).join(' ')}`;
   for (const name of ['yes', 'no']) if (body.includes(`$${name})`)) declared.push(`$${name}: Boolean!`);
   if (body.includes('$maybe)')) declared.push(`$maybe: Boolean = ${random(2) === 0}`);
-  const head = declared.length > 0 ? `query Q(${declared.join(', ')})` : 'query Q';
+  const type = after === undefined ? 'query' : 'subscription';
+  const head = declared.length > 0 ? `${type} Q(${declared.join(', ')})` : `${type} Q`;
   return { query: `${head} ${body}`, variables };
 }

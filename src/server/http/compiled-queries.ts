@@ -5,10 +5,11 @@ import type { Context } from '../../api/context.js';
 import { rateLimitHeaders } from '../../lib/rate-limit.js';
 import { createCache } from '../../lib/cache/cache.js';
 import type { TrustedDocuments } from '../documents/trusted-documents.js';
+import { CompiledDocuments } from '../operation/compiled-documents.js';
 import type { Costs } from '../operation/cost/query-cost.js';
 import { isTooLong } from '../operation/cost/document-limits.js';
 import type { Meter } from '../operation/operation-metrics.js';
-import { CompilableDocuments } from './compilable-documents.js';
+import { CompilableRequests } from './compilable-requests.js';
 import { isPlain } from './plain-request.js';
 import { answerText, encodeText } from '../operation/answer-text.js';
 import { holdAnswer, type Admission, type Work as AdmittedWork } from '../operation/admission.js';
@@ -63,14 +64,17 @@ const ownHeaders = new Set([
  * answer with the same bytes, and leaves all else to it. The gateway works the same without it.
  */
 export class CompiledQueries {
+  /** Those that are compiled, which subscriptions share. */
+  readonly documents: CompiledDocuments;
   readonly #options: CompiledQueriesOptions;
-  readonly #documents: CompilableDocuments;
+  readonly #requests: CompilableRequests;
   readonly #learned = createCache<readonly string[]>(maxLearned);
   readonly #left = new WeakMap<IncomingMessage, Work>();
 
   constructor(options: CompiledQueriesOptions) {
     this.#options = options;
-    this.#documents = new CompilableDocuments(options);
+    this.documents = new CompiledDocuments(options.schema, options.costs);
+    this.#requests = new CompilableRequests(this.documents, options);
   }
 
   /** Answers what it can; everything else goes to `next`. */
@@ -99,7 +103,7 @@ export class CompiledQueries {
 
   /** Must be called when Apollo Server takes a document, which is then parsed and valid. */
   admit(source: string, document: DocumentNode): void {
-    this.#documents.admit(source, document);
+    this.documents.admit(source, document);
   }
 
   /** Must be called when the usual way answers a request with status 200 and these headers. */
@@ -117,10 +121,10 @@ export class CompiledQueries {
   async #attempt(request: IncomingMessage, response: ServerResponse, work: Work): Promise<boolean> {
     const { admission, meter, makeContext, callerOf } = this.#options;
     const headers = isUtf8(work.body) ? this.#learned.get(kindOf(request)) : undefined;
-    const plan = headers && this.#documents.find(work.body.toString());
+    const plan = headers && this.#requests.find(work.body.toString());
     if (!plan) return false;
     const { admitted } = plan;
-    const compiling = this.#documents.compiled(admitted);
+    const compiling = this.documents.compiled(admitted);
     const compiled = compiling instanceof Promise ? await compiling : compiling;
     if (!compiled) return false;
     const making = makeContext(request, response, work, performance.now());

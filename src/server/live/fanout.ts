@@ -1,11 +1,8 @@
 import {
   createSourceEventStream,
-  execute,
   getOperationAST,
   type DocumentNode,
   type ExecutionArgs,
-  type ExecutionResult,
-  type GraphQLFormattedError,
   type GraphQLSchema,
 } from 'graphql';
 import type { OperationResult } from 'graphql-ws';
@@ -13,7 +10,6 @@ import type { Context } from '../../api/context.js';
 import type { LiveSource } from '../../events/feed/broadcast.js';
 import type { Feed, SubscriptionSource } from '../../events/feed/feed.js';
 import { GatewayError } from '../../graphql/errors.js';
-import type { Payload } from '../../events/feed/replay-cache.js';
 import { Unrenderable } from '../../events/feed/retrier.js';
 import type { Member, Rendering } from '../../events/feed/subscription-group.js';
 import { isObject } from '../../lib/json.js';
@@ -22,7 +18,9 @@ import { createHoldings, weigh, type Holdings } from './subscription-quota.js';
 import type { Metrics, Value } from '../../lib/telemetry/metrics.js';
 import type { Outlet } from './outlet.js';
 import type { Place } from '../../events/log/log-position.js';
+import type { CompiledDocuments } from '../operation/compiled-documents.js';
 import type { Rules } from '../operation/operation-rules.js';
+import { createRenderer } from './renderer.js';
 import { createSharingAnalysis, type Sharing } from './share-scope.js';
 
 /** A subscription, and where its updates are sent. */
@@ -46,6 +44,8 @@ interface FanoutOptions {
   readonly feed: Pick<Feed, 'multicast' | 'cursor' | 'place'>;
   readonly metrics: Metrics;
   readonly ledger: MemoryLedger;
+  /** With the documents that are compiled; absent if none are. */
+  readonly compiledQueries?: { readonly documents: CompiledDocuments } | undefined;
 }
 
 /** Executes each event once for all equal subscriptions, whatever their transport. */
@@ -56,8 +56,10 @@ export class Fanout {
   readonly #sharingOf: (document: DocumentNode) => Sharing;
   readonly #holdings: Holdings;
   readonly #sent: Sent;
+  readonly #compiled: CompiledDocuments | undefined;
 
-  constructor({ schema, rules, feed, metrics, ledger }: FanoutOptions) {
+  constructor({ schema, rules, feed, metrics, ledger, compiledQueries }: FanoutOptions) {
+    this.#compiled = compiledQueries?.documents;
     this.#rules = rules;
     this.#feed = feed;
     this.#metrics = metrics;
@@ -115,7 +117,7 @@ export class Fanout {
 
   /** Adds the subscriber to those that want the same of the source; returns a function to leave. */
   #join(key: string, args: ExecutionArgs, source: Source, member: Member): () => void {
-    const run = executor(args, this.#rules);
+    const run = createRenderer(args, this.#rules, this.#compiled);
     if (isLive(source)) return source.broadcast.join(key, (item) => run(source.view(item)), member);
     const { request, view, selected } = source;
     const render: Rendering['render'] = (entry, replayed) => run(view(entry, replayed));
@@ -131,26 +133,6 @@ function parametersOf(
   const variables = Object.entries(variableValues ?? {}).filter(([name]) => !cursorVariables.has(name));
   const who = isPersonal ? userOf(contextValue) : null;
   return JSON.stringify([operationName ?? null, Object.fromEntries(variables), who], sortMembers);
-}
-
-/** Returns a function that executes the operation on what a view has made. */
-function executor({ contextValue, ...shared }: ExecutionArgs, rules: Rules) {
-  // The group may outlive its first member: it keeps that caller's session, but nothing else of the operation.
-  const base = (contextValue as Context).detached();
-  return (rootValue: unknown): Payload | Promise<Payload> => {
-    if (rootValue === undefined) return undefined;
-    const context = base.detached();
-    const result = execute({ ...shared, contextValue: context, rootValue });
-    return 'then' in result
-      ? result.then((later) => payloadOf(later, context, rules))
-      : payloadOf(result, context, rules);
-  };
-}
-
-function payloadOf(result: ExecutionResult, context: Context, rules: Rules): string {
-  const answer = rules.showResult(result, context);
-  if (answer.errors?.some(isInternal)) throw new Error('An event could not be rendered.');
-  return JSON.stringify(answer);
 }
 
 /**
@@ -224,11 +206,6 @@ function tooMuchHeld(): GatewayError {
   const message =
     'Your subscriptions use all that a user may: complete some, or use shorter filters and fewer fields.';
   return new GatewayError('RATE_LIMITED', message, { retryAfter: 1 });
-}
-
-/** A failure on our side, which may pass: if it were sent as a message, the client would lose the event. */
-function isInternal({ extensions }: GraphQLFormattedError): boolean {
-  return extensions?.['code'] === 'INTERNAL_SERVER_ERROR';
 }
 
 type Source = SubscriptionSource<unknown> | LiveSource<unknown>;

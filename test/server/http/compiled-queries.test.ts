@@ -1,20 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { watchApollo } from '../../support/apollo.js';
 import { codesOf, startTestbed, type Testbed } from '../../support/testbed.js';
-import { createOperation, createRandom, type Operation } from '../random-operations.js';
+import { createOperation, createRandom, inOrder, type Operation } from '../random-operations.js';
 
 const seenByApollo = watchApollo();
 const operations = 2_000;
 /** Few enough for the quota of each notes token, a thousand calls an hour. */
 const operationsPerSession = 40;
 const origins = ['https://one.example', 'https://two.example'];
-
-/** The answer with its errors sorted if there are several, since their order is a matter of timing. */
-function inOrder(text: string): string {
-  const { errors = [], ...rest } = JSON.parse(text) as { readonly errors?: readonly unknown[] };
-  if (errors.length < 2) return text;
-  return JSON.stringify({ errors: errors.map((error) => JSON.stringify(error)).toSorted(), ...rest });
-}
 
 describe('a repeated operation', () => {
   let testbed: Testbed;

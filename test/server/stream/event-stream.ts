@@ -40,7 +40,7 @@ export async function openEventStream(
     onTestFinished(() => void sent.destroy());
   });
   response.on('error', () => undefined);
-  const blocks = blocksOf(response);
+  const blocks = blocksOf(response.setEncoding('utf8'));
   const next = async () => {
     const { value, done } = await blocks.next();
     if (done) throw new Error('The stream has ended.');
@@ -66,9 +66,10 @@ export async function openEventStream(
   };
 }
 
-async function* blocksOf(response: IncomingMessage): AsyncGenerator<Block, undefined> {
+/** The blocks of a stream's text. */
+export async function* blocksOf(chunks: AsyncIterable<unknown>): AsyncGenerator<Block, undefined> {
   let text = '';
-  for await (const chunk of response.setEncoding('utf8')) {
+  for await (const chunk of chunks) {
     text += String(chunk);
     for (let at = text.indexOf('\n\n'); at >= 0; at = text.indexOf('\n\n')) {
       yield toBlock(text.slice(0, at));

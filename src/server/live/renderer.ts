@@ -1,0 +1,79 @@
+import { execute, type ExecutionArgs, type ExecutionResult, type GraphQLFormattedError } from 'graphql';
+import type { Context } from '../../api/context.js';
+import type { Payload } from '../../events/feed/replay-cache.js';
+import type { CompiledDocuments } from '../operation/compiled-documents.js';
+import type { Rules } from '../operation/operation-rules.js';
+
+/** Makes a message of what a view has made of an event; undefined for undefined. */
+export type Render = (rootValue: unknown) => Payload | Promise<Payload>;
+
+/** The arguments of an operation, without what differs between its events. */
+type Operation = Omit<ExecutionArgs, 'rootValue' | 'contextValue'>;
+type Run = (rootValue: unknown, context: Context) => ExecutionResult | Promise<ExecutionResult>;
+
+/** Returns a function that renders messages of a subscription, with compiled code where `documents` has it. */
+export function createRenderer(
+  { contextValue, ...operation }: ExecutionArgs,
+  rules: Rules,
+  documents?: CompiledDocuments,
+): Render {
+  // The group may outlive its first member: it keeps that caller's session, but nothing else of the operation.
+  const base = (contextValue as Context).detached();
+  const run = documents ? compiledRun(operation, documents) : interpretedRun(operation);
+  return (rootValue) => {
+    if (rootValue === undefined) return undefined;
+    const context = base.detached();
+    const result = run(rootValue, context);
+    return 'then' in result
+      ? result.then((later) => payloadOf(later, context, rules))
+      : payloadOf(result, context, rules);
+  };
+}
+
+function interpretedRun(operation: Operation): Run {
+  return (rootValue, contextValue) => execute({ ...operation, rootValue, contextValue });
+}
+
+/** The first update has the document compiled, for all groups that have it. What compiled code fails at is run again. */
+function compiledRun(operation: Operation, documents: CompiledDocuments): Run {
+  const interpret = interpretedRun(operation);
+  const { document, variableValues } = operation;
+  const variables = variableValues ?? {};
+  const source = document.loc!.source.body;
+  let isAdmitted: boolean | undefined;
+
+  function admit(): boolean {
+    documents.admit(source, document);
+    const admitted = documents.find(source);
+    return admitted !== undefined && documents.accepts(admitted, variables);
+  }
+
+  return (rootValue, context) => {
+    isAdmitted ??= admit();
+    const compiled = isAdmitted ? documents.ready(source) : undefined;
+    if (!compiled) return interpret(rootValue, context);
+    const again = () => {
+      context.prepareRerun();
+      return interpret(rootValue, context);
+    };
+    const check = (result: ExecutionResult) => (result.errors ? again() : result);
+    let result: ReturnType<Run>;
+    try {
+      result = compiled.query(rootValue, context, variables);
+    } catch {
+      return again();
+    }
+    return 'then' in result ? result.then(check, again) : check(result);
+  };
+}
+
+function payloadOf(result: ExecutionResult, context: Context, rules: Rules): string {
+  const answer = rules.showResult(result, context);
+  if (answer.errors?.some(isInternal)) throw new Error('An event could not be rendered.');
+  return JSON.stringify(answer);
+}
+
+/** A failure on our side, which may pass: if it were sent as a message, the client would lose the event. */
+function isInternal({ extensions }: GraphQLFormattedError): boolean {
+  return extensions?.['code'] === 'INTERNAL_SERVER_ERROR';
+}
