@@ -1,4 +1,4 @@
-import type { Pace } from '../../lib/async/turn-limit.js';
+import type { Pace } from '../../lib/async/pace.js';
 import type { Retrier } from './retrier.js';
 import type { LogEntry } from '../log/log.js';
 import { entryOf, type Past } from './past-pages.js';

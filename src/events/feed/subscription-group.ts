@@ -201,7 +201,7 @@ class SubscriptionGroup implements Group {
     let place = member.after ?? this.#sources.tail.position();
     while (this.#arriving.has(member) && place < this.#position()) {
       const entry = await own.entry(place + 1);
-      await new Promise<void>((resolve) => this.#sources.pace(resolve));
+      await this.#sources.pace.turn();
       // A payload that nobody waits for becomes undefined, which the replays would keep as an excluded event.
       if (!entry || !this.#arriving.has(member)) return;
       const further = (index: number) =>

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Clock } from '../../lib/clock.js';
 import { secondsSince, type Metrics } from '../../lib/telemetry/metrics.js';
-import { createLongWork } from '../../lib/async/long-work.js';
+import { createPace } from '../../lib/async/pace.js';
 import { withTimeout } from '../../lib/async/timeout.js';
 import {
   endSpan,
@@ -81,7 +81,7 @@ class WebhookReceiver implements Receiver {
   readonly #warn: Warn;
   readonly #tellFault: Warn;
   /** Its own, not that of operations: the long bodies of others keep no delivery waiting. */
-  readonly #doLongWork = createLongWork();
+  readonly #longWork = createPace(1);
   readonly #families: ReadonlyMap<string, WebhookFamily>;
 
   constructor(options: ReceiverOptions) {
@@ -131,7 +131,7 @@ class WebhookReceiver implements Receiver {
     try {
       const parse = () => this.#parseDelivery(family, request, body);
       const isLong = body.length > shortBody;
-      const delivery = isLong ? await this.#doLongWork(parse) : parse();
+      const delivery = isLong ? await this.#longWork.do(parse) : parse();
       // To hand it on takes long, too: others are served in between.
       if (isLong) await turn();
       traceDelivery(delivery, received.traced);

@@ -1,3 +1,5 @@
+import { createPace, isTurnShort } from './pace.js';
+
 /** Who may work now, so that nobody waits long for another. */
 export interface Turns {
   /**
@@ -13,16 +15,12 @@ export interface Turns {
   breathe(): Promise<void> | undefined;
 }
 
-/** What one caller has begun, and what waits, the earliest first. */
-interface Queue {
+/** What one caller has begun, and what waits for the end of that, the earliest first. */
+interface Work {
   running: number;
-  /** Whether its turn will come. */
-  isListed: boolean;
   readonly waiting: (() => void)[];
 }
 
-/** How much is begun in a turn of the event loop, in milliseconds: what comes from outside is served in between. */
-const maxTurnMs = 8;
 /** How many are begun in a turn if they are short. */
 const maxPerTurn = 32;
 
@@ -31,103 +29,37 @@ const maxPerTurn = 32;
  * turn of the event loop ends with the first piece that takes long.
  */
 export function createTurns(perCaller: (caller: string) => number): Turns {
-  return new RoundRobinTurns(perCaller);
+  return new CallerTurns(perCaller);
 }
 
-class RoundRobinTurns implements Turns {
+class CallerTurns implements Turns {
   readonly #perCaller: (caller: string) => number;
-  readonly #queues = new Map<string, Queue>();
-  /** Callers whose turn will come, in order. */
-  readonly #listed: string[] = [];
-  #turnBegan = 0;
-  #isTurn = false;
-  /** Callbacks that will begin a piece of work each. */
-  #scheduled = 0;
-  /** Work that has begun and goes on in later turns, the earliest first. */
-  readonly #breathing: (() => void)[] = [];
+  readonly #callers = new Map<string, Work>();
+  readonly #beginning = createPace(maxPerTurn);
+  /** Of work that goes on, one piece a turn: what waits behind it may be as long. */
+  readonly #breathing = createPace(1);
 
   constructor(perCaller: (caller: string) => number) {
     this.#perCaller = perCaller;
   }
 
   enter(caller: string): Promise<void> | undefined {
-    let queue = this.#queues.get(caller);
-    if (!queue) this.#queues.set(caller, (queue = { running: 0, isListed: false, waiting: [] }));
-    if (
-      queue.waiting.length === 0 &&
-      queue.running < this.#perCaller(caller) &&
-      this.#workedMs() <= maxTurnMs
-    ) {
-      queue.running += 1;
-      return undefined;
-    }
-    const { waiting } = queue;
-    const turn = new Promise<void>((resolve) => void waiting.push(resolve));
-    this.#list(caller, queue);
-    this.#schedule();
-    return turn;
+    let work = this.#callers.get(caller);
+    if (!work) this.#callers.set(caller, (work = { running: 0, waiting: [] }));
+    const { waiting } = work;
+    if (work.running >= this.#perCaller(caller)) return new Promise((resolve) => void waiting.push(resolve));
+    work.running += 1;
+    return this.#beginning.isFree(caller) ? undefined : this.#beginning.turn(caller);
   }
 
   leave(caller: string): void {
-    const queue = this.#queues.get(caller)!;
-    queue.running -= 1;
-    if (queue.running === 0 && queue.waiting.length === 0) this.#queues.delete(caller);
-    this.#list(caller, queue);
-    this.#schedule();
+    const work = this.#callers.get(caller)!;
+    const next = work.waiting.shift();
+    if (next) void this.#beginning.do(next, caller);
+    else if ((work.running -= 1) === 0) this.#callers.delete(caller);
   }
 
   breathe(): Promise<void> | undefined {
-    if (this.#workedMs() <= maxTurnMs) return undefined;
-    return new Promise((resolve) => {
-      if (this.#breathing.push(resolve) === 1) setImmediate(this.#goOn);
-    });
+    return isTurnShort() ? undefined : this.#breathing.turn();
   }
-
-  /** One piece a turn; what waits behind it may be as long. */
-  readonly #goOn = (): void => {
-    if (this.#workedMs() <= maxTurnMs) this.#breathing.shift()?.();
-    if (this.#breathing.length > 0) setImmediate(this.#goOn);
-  };
-
-  readonly #endTurn = (): void => {
-    this.#isTurn = false;
-  };
-
-  /** How long work has gone on in this turn of the event loop. */
-  #workedMs(): number {
-    const now = performance.now();
-    if (!this.#isTurn) {
-      this.#isTurn = true;
-      this.#turnBegan = now;
-      setImmediate(this.#endTurn);
-    }
-    return now - this.#turnBegan;
-  }
-
-  #list(caller: string, queue: Queue): void {
-    if (queue.isListed || queue.waiting.length === 0 || queue.running >= this.#perCaller(caller)) return;
-    queue.isListed = true;
-    this.#listed.push(caller);
-  }
-
-  #schedule(): void {
-    const most = Math.min(this.#listed.length, maxPerTurn);
-    for (; this.#scheduled < most; this.#scheduled += 1) setImmediate(this.#beginNext);
-  }
-
-  /** A callback for each piece of work: its microtasks run before the next callback, which knows how long that took. */
-  readonly #beginNext = (): void => {
-    this.#scheduled -= 1;
-    if (this.#workedMs() <= maxTurnMs) {
-      const caller = this.#listed.shift();
-      const queue = caller === undefined ? undefined : this.#queues.get(caller);
-      if (!queue) return;
-      queue.isListed = false;
-      queue.running += 1;
-      const begin = queue.waiting.shift()!;
-      this.#list(caller!, queue);
-      begin();
-    }
-    if (this.#scheduled === 0) this.#schedule();
-  };
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { createPace } from '../../lib/async/turn-limit.js';
+import { createPace } from '../../lib/async/pace.js';
 import type { Receiver } from '../../events/webhooks/receiver.js';
 import { respond, webhookPrefix } from './request-guards.js';
 
@@ -31,7 +31,7 @@ export function serveWebhooks(receiver: Receiver, next: RequestListener): Reques
   return (request, response) => {
     if (!request.url!.startsWith(webhookPrefix)) return next(request, response);
     const began = performance.now();
-    return pace(() => void take(request, response, began));
+    void pace.do(() => take(request, response, began));
   };
 }
 

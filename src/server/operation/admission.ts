@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { createLongWork } from '../../lib/async/long-work.js';
+import { createPace } from '../../lib/async/pace.js';
 import { createTurns } from '../../lib/async/turns.js';
 import { MemoryLedger } from '../../lib/memory-ledger.js';
 import { OperationMemory } from '../../lib/operation-memory.js';
@@ -60,7 +60,7 @@ export class OverloadedRequest extends Error {
 
 /** Admission by one ledger. */
 export function createAdmission(telemetry: Telemetry, ledger = new MemoryLedger(telemetry)): Admission {
-  const doLongWork = createLongWork();
+  const longWork = createPace(1);
   const turns = createTurns((caller) => (caller.startsWith('network ') ? perNetwork : perUser));
 
   function workOf(memory: OperationMemory): Work {
@@ -88,7 +88,7 @@ export function createAdmission(telemetry: Telemetry, ledger = new MemoryLedger(
     async inTurn(caller, work) {
       await turns.enter(caller);
       try {
-        await doLongWork(work);
+        await longWork.do(work, caller);
       } finally {
         turns.leave(caller);
       }

@@ -10,7 +10,7 @@ import {
   type SelectionSetNode,
 } from 'graphql';
 import type { CompiledQuery } from 'graphql-jit';
-import { createPace } from '../../lib/async/turn-limit.js';
+import { createPace } from '../../lib/async/pace.js';
 import { createCache } from '../../lib/cache/cache.js';
 import { fragmentsOf } from './cost/cost-estimate.js';
 import type { Variables } from './cost/document-limits.js';
@@ -87,7 +87,7 @@ export class CompiledDocuments {
 
   async #compile(admitted: Admitted): Promise<CompiledQuery | null> {
     try {
-      await new Promise<void>((resolve) => this.#pace(resolve));
+      await this.#pace.turn();
       return (admitted.compiled = await compile(this.#schema, admitted.document));
     } catch (error) {
       admitted.compiled = undefined; // and the next one tries again

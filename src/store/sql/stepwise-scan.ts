@@ -1,4 +1,4 @@
-import { createPace } from '../../lib/async/turn-limit.js';
+import { createPace } from '../../lib/async/pace.js';
 import type { Reads } from './read-budget.js';
 import type { Engine } from '../store.js';
 
@@ -44,7 +44,7 @@ export async function readInSteps<Place, Row>(
     for (const walk of walks) {
       await walk.step();
       if (walk.isOver() && (await walk.settle())) return walk.rows();
-      await new Promise<void>((resolve) => pace(resolve));
+      await pace.turn();
     }
 }
 

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Log, LogEntry } from '../../../src/events/log/log.js';
+import { createPace } from '../../../src/lib/async/pace.js';
 import { createPast, entryOf } from '../../../src/events/feed/past-pages.js';
 import { expired } from '../../../src/events/log/log-position.js';
 import { createReader } from '../../../src/events/feed/log-reader.js';
@@ -154,7 +155,7 @@ test('a reader holds what follows in the page, up to a limit', async () => {
   world.weight = 300_000;
   const retrier = { retry: (read: () => Promise<never>) => read() } as never;
   const past = createPast(world.log, world.tail);
-  const reader = createReader({ past, tail: world.tail, retrier, pace: setImmediate }, () => true);
+  const reader = createReader({ past, tail: world.tail, retrier, pace: createPace(1) }, () => true);
   expect((await reader.entry(10))?.seq).toBe(10);
   expect(range(9, 14).map((seq) => reader.atHand(seq)?.seq)).toEqual([
     undefined,

@@ -1,0 +1,136 @@
+/** Work that is done a little in each turn of the event loop, so that it holds up nothing else. */
+export interface Pace {
+  /**
+   * Does a piece of work: at once if none of its lane waits and this turn has been short, else in a later one, each lane
+   * in turn. Resolves or rejects as the work did. After a long piece, no other begins for as long as that took.
+   */
+  do<T>(work: () => T, lane?: string): Promise<T>;
+  /** Resolves in a later turn of the event loop, when it is the turn of a piece of this lane. */
+  turn(lane?: string): Promise<void>;
+  /** Whether work of this lane may go on at once. */
+  isFree(lane: string): boolean;
+}
+
+/** In milliseconds: once a turn has worked for so long, no more begins in it. */
+const maxTurnMs = 8;
+/** In milliseconds: after a shorter piece, one turn is enough for others. */
+const longMs = 20;
+const longestRestMs = 250;
+
+let turnBegan = 0;
+let isTurn = false;
+
+/** Whether work has gone on for a short time only in this turn of the event loop. To be asked before it begins. */
+export function isTurnShort(): boolean {
+  const now = performance.now();
+  if (!isTurn) {
+    isTurn = true;
+    turnBegan = now;
+    setImmediate(endTurn);
+  }
+  return now - turnBegan <= maxTurnMs;
+}
+
+function endTurn(): void {
+  isTurn = false;
+}
+
+/** A pace of at most so many pieces of work in a turn of the event loop. */
+export function createPace(perTurn: number): Pace {
+  return new LanePace(perTurn);
+}
+
+class LanePace implements Pace {
+  readonly #perTurn: number;
+  /** What waits; the first lane is the next. */
+  readonly #lanes = new Map<string, (() => void)[]>();
+  #waiting = 0;
+  /** Callbacks that will begin a piece of work each. */
+  #scheduled = 0;
+  #isResting = false;
+
+  constructor(perTurn: number) {
+    this.#perTurn = perTurn;
+  }
+
+  isFree(lane: string): boolean {
+    return !this.#isResting && !this.#lanes.has(lane) && isTurnShort();
+  }
+
+  do<T>(work: () => T, lane = ''): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const piece = () => {
+        try {
+          resolve(work());
+        } catch (error) {
+          reject(error);
+        }
+      };
+      if (this.#scheduled < this.#perTurn && this.isFree(lane)) {
+        this.#scheduleOne();
+        this.#do(piece);
+      } else {
+        this.#add(lane, piece);
+        this.#schedule();
+      }
+    });
+  }
+
+  turn(lane = ''): Promise<void> {
+    return new Promise((resolve) => {
+      this.#add(lane, resolve);
+      this.#schedule();
+    });
+  }
+
+  #add(lane: string, piece: () => void): void {
+    const pieces = this.#lanes.get(lane);
+    if (pieces) pieces.push(piece);
+    else this.#lanes.set(lane, [piece]);
+    this.#waiting += 1;
+  }
+
+  #next(): (() => void) | undefined {
+    const [first] = this.#lanes;
+    if (!first) return undefined;
+    const [lane, pieces] = first;
+    const piece = pieces.shift();
+    this.#waiting -= 1;
+    this.#lanes.delete(lane);
+    if (pieces.length > 0) this.#lanes.set(lane, pieces);
+    return piece;
+  }
+
+  #do(piece: () => void): void {
+    const began = performance.now();
+    piece();
+    const tookMs = performance.now() - began;
+    if (tookMs < longMs) return;
+    this.#isResting = true;
+    setTimeout(this.#endRest, Math.min(tookMs, longestRestMs));
+  }
+
+  readonly #endRest = (): void => {
+    this.#isResting = false;
+    this.#schedule();
+  };
+
+  #schedule(): void {
+    if (this.#isResting) return;
+    const most = Math.min(this.#waiting, this.#perTurn);
+    while (this.#scheduled < most) this.#scheduleOne();
+  }
+
+  #scheduleOne(): void {
+    this.#scheduled += 1;
+    setImmediate(this.#beginNext);
+  }
+
+  /** A callback for each piece of work: its microtasks run before the next callback, which knows how long that took. */
+  readonly #beginNext = (): void => {
+    this.#scheduled -= 1;
+    const piece = !this.#isResting && isTurnShort() ? this.#next() : undefined;
+    if (piece) this.#do(piece);
+    if (this.#scheduled === 0) this.#schedule();
+  };
+}

@@ -1,0 +1,78 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { createPace } from '../../../src/lib/async/pace.js';
+
+/** Keeps the event loop busy. */
+function work(ms: number): void {
+  const until = performance.now() + ms;
+  while (performance.now() < until);
+}
+
+describe('a pace', () => {
+  test('does a limited number of pieces in a turn of the event loop, in the order of the calls', async () => {
+    const pace = createPace(2);
+    const ran: string[] = [];
+    const schedule = (name: string) => void pace.do(() => ran.push(name));
+    const turns: string[] = [];
+    const recordTurn = async () => {
+      const before = ran.length;
+      await nextTurn();
+      turns.push(ran.slice(before).join(' '));
+    };
+
+    for (const name of ['a', 'b', 'c', 'd', 'e']) schedule(name);
+    while (ran.length < 5) await recordTurn();
+    expect(ran.join('')).toBe('abcde');
+    for (const turn of turns) expect(turn.length).toBeLessThanOrEqual(3);
+  });
+
+  test('goes round the lanes', async () => {
+    const pace = createPace(1);
+    const order: string[] = [];
+    const schedule = (lane: string) => pace.do(() => order.push(lane), lane);
+    await Promise.all(['many', 'many', 'many', 'many', 'few', 'few'].map(schedule));
+    // The first may have gone on at once.
+    expect(order.slice(1).join(' ')).toMatch(/^(many )?few many few/);
+  });
+
+  test('ends a turn with the piece that makes it long', async () => {
+    const pace = createPace(10);
+    let done = 0;
+    const all = Array.from({ length: 6 }, () => pace.do(() => (work(5), (done += 1))));
+    expect(done).toBeLessThan(3); // at once
+    await Promise.all(all);
+    expect(done).toBe(6);
+  });
+
+  test('leaves the event loop to others for as long as a long piece took, and keeps its order', async () => {
+    const pace = createPace(1);
+    const order: string[] = [];
+    let end = 0;
+    const first = pace.do(() => {
+      work(100);
+      order.push('first');
+      end = performance.now();
+    });
+    const second = pace.do(() => {
+      order.push('second');
+      return performance.now() - end;
+    });
+    const others = (async () => {
+      for (let turns = 0; turns < 5; turns += 1) await new Promise((resolve) => setTimeout(resolve, 1));
+      order.push('others');
+    })();
+    await Promise.all([first, others]);
+    expect(await second).toBeGreaterThan(50);
+    expect(order).toEqual(['first', 'others', 'second']);
+  });
+
+  test('tells of work that throws, which holds up nobody', async () => {
+    const pace = createPace(1);
+    const failing = pace.do(() => {
+      throw new Error('no');
+    });
+    const next = pace.do(() => 'done');
+    await expect(failing).rejects.toThrow('no');
+    expect(await next).toBe('done');
+  });
+});
