@@ -3,17 +3,12 @@ import {
   PostgresDialect,
   PostgresDriver,
   type DatabaseConnection,
-  type Kysely,
-  type MigrationLockOptions,
   type PostgresPoolClient,
 } from 'kysely';
-import { DatabaseError } from 'pg';
 import type { Logger } from 'pino';
+import { MigrationLock } from './migration-lock.js';
 import { PooledConnection } from './pooled-connection.js';
-import { endPools, GuardedConnection, indexTimeoutMs, type Pools } from './postgres-connection.js';
-
-/** Postgres's error code where a statement takes longer than `statement_timeout`. */
-const statementTimedOut = '57014';
+import { endPools, GuardedConnection, type Pools } from './postgres-connection.js';
 
 class ForgivingDriver extends PostgresDriver {
   // It fails if the connection is lost: then Postgres rolls back by itself, and the first error is the one to show.
@@ -22,25 +17,21 @@ class ForgivingDriver extends PostgresDriver {
   }
 }
 
-class WaitingAdapter extends PostgresAdapter {
-  readonly #log: Logger;
+/** Replaces Kysely's lock, which a session holds. */
+class LockingAdapter extends PostgresAdapter {
+  readonly #lock: MigrationLock;
 
-  constructor(log: Logger) {
+  constructor(lock: MigrationLock) {
     super();
-    this.#log = log;
+    this.#lock = lock;
   }
 
-  /** Another replica may hold it for longer than a statement may take, while it creates an index. */
-  override async acquireMigrationLock(kysely: Kysely<unknown>, options: MigrationLockOptions): Promise<void> {
-    for (const until = performance.now() + indexTimeoutMs; ;) {
-      try {
-        return await super.acquireMigrationLock(kysely, options);
-      } catch (error) {
-        const isHeld = error instanceof DatabaseError && error.code === statementTimedOut;
-        if (!isHeld || performance.now() > until) throw error;
-      }
-      this.#log.info('waiting for another replica, which is migrating the database');
-    }
+  override acquireMigrationLock(): Promise<void> {
+    return this.#lock.acquire();
+  }
+
+  override releaseMigrationLock(): Promise<void> {
+    return this.#lock.release();
   }
 }
 
@@ -56,14 +47,16 @@ export class GuardedDialect extends PostgresDialect {
   }
 
   override createAdapter(): PostgresAdapter {
-    return new WaitingAdapter(this.#log);
+    return new LockingAdapter(new MigrationLock(() => this.#connect(), this.#log));
   }
 
   override createDriver(): PostgresDriver {
-    const pools = this.#pools;
-    const Guarded = pools.arePooled ? PooledConnection : GuardedConnection;
     // Without cursors, Kysely uses just these two methods of a connection.
-    const connect = async () => new Guarded(pools) as unknown as PostgresPoolClient;
-    return new ForgivingDriver({ pool: { connect, end: () => endPools(pools) } });
+    const connect = async () => this.#connect() as unknown as PostgresPoolClient;
+    return new ForgivingDriver({ pool: { connect, end: () => endPools(this.#pools) } });
+  }
+
+  #connect(): GuardedConnection {
+    return this.#pools.arePooled ? new PooledConnection(this.#pools) : new GuardedConnection(this.#pools);
   }
 }
