@@ -110,7 +110,8 @@ export async function openPostgres(url: string, { listenUrl, log }: PostgresOpti
 
 function cannotOpen(name: string, error: unknown): UnusableDatabase {
   const { message, code } = error as Error & { code?: string };
-  return new UnusableDatabase(`Cannot open the database ${name}: ${message || code}.`, { cause: error });
+  const reason = (message || String(code)).replace(/\.$/, '');
+  return new UnusableDatabase(`Cannot open the database ${name}: ${reason}.`, { cause: error });
 }
 
 interface Parts {
