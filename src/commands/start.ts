@@ -57,7 +57,7 @@ async function traceIfSet(
   const name = names.find((each) => environment[each]?.trim());
   if (name === undefined || environment['OTEL_SDK_DISABLED'] === 'true') return async () => undefined;
   const { startTracing } = await import('../lib/telemetry/tracing-sdk.js');
-  const stop = await startTracing(version).catch((error: unknown) => {
+  const stop = await startTracing(version, environment).catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
     throw new ConfigError([
       `${name}: traces need packages that are not installed: npm install @opentelemetry/sdk-trace-node@2 @opentelemetry/resources@2 @opentelemetry/exporter-trace-otlp-http`,

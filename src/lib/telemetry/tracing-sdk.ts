@@ -1,12 +1,17 @@
+import type { Sampler } from '@opentelemetry/sdk-trace-node';
 import { createIdSource } from './trace-ids.js';
+import { createRatio } from './trace-ratio.js';
 import { enableTracing } from './tracing.js';
+
+/** Variables of the process. */
+type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Sends spans to an OTLP/HTTP collector, as the `OTEL_…` variables of OpenTelemetry's specification say, which its SDK
  * reads by itself. Rejects if the packages are not installed: they are optional peers. Resolves with a function that
  * sends what is left.
  */
-export async function startTracing(version: string): Promise<() => Promise<void>> {
+export async function startTracing(version: string, environment: Environment): Promise<() => Promise<void>> {
   const { BatchSpanProcessor, NodeTracerProvider } = await import('@opentelemetry/sdk-trace-node');
   const { OTLPTraceExporter } = await import('@opentelemetry/exporter-trace-otlp-http');
   const { defaultResource, detectResources, envDetector, resourceFromAttributes } =
@@ -15,13 +20,34 @@ export async function startTracing(version: string): Promise<() => Promise<void>
   const resource = defaultResource()
     .merge(named)
     .merge(detectResources({ detectors: [envDetector] }));
+  const sampler = await ratioSamplerFor(environment);
   const provider = new NodeTracerProvider({
     resource,
     idGenerator: createIdSource(),
+    ...(sampler && { sampler }),
     spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
   });
   // Contexts are passed on explicitly: following them through every promise would cost each operation.
   provider.register({ contextManager: null });
   enableTracing();
   return () => provider.shutdown();
+}
+
+/** A sampler by ratio if the environment names one that is valid; all others are the SDK's own. */
+async function ratioSamplerFor({
+  OTEL_TRACES_SAMPLER: name,
+  OTEL_TRACES_SAMPLER_ARG: given = '',
+}: Environment): Promise<Sampler | undefined> {
+  const share = given.trim() === '' ? Number.NaN : Number(given);
+  const isValid = share >= 0 && share <= 1;
+  if (!isValid || (name !== 'traceidratio' && name !== 'parentbased_traceidratio')) return undefined;
+  const { ParentBasedSampler, SamplingDecision } = await import('@opentelemetry/sdk-trace-node');
+  const isSampled = createRatio(share);
+  const sampled = { decision: SamplingDecision.RECORD_AND_SAMPLED };
+  const dropped = { decision: SamplingDecision.NOT_RECORD };
+  const root: Sampler = {
+    shouldSample: (_, traceId) => (isSampled(traceId) ? sampled : dropped),
+    toString: () => `TraceIdRatioBased{${share}}`,
+  };
+  return name === 'traceidratio' ? root : new ParentBasedSampler({ root });
 }

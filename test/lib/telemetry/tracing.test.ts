@@ -128,6 +128,28 @@ test('an operation that is not sampled sends no span, and the service hears that
   expect(others.spans).toEqual([]);
 });
 
+test('a sampler by ratio heeds the client’s decision if it is named to', async () => {
+  const others = await startCollector();
+  onTestFinished(() => void others.stop());
+  const heeding = await startGatewayProcess({
+    ...settingsFor(sandbox, await createTestFile()),
+    OTEL_EXPORTER_OTLP_ENDPOINT: others.url,
+    OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
+    OTEL_TRACES_SAMPLER_ARG: '0',
+  });
+  const ask = (query: string, headers: Readonly<Record<string, string>>) =>
+    fetch(`${heeding.url}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify({ query }),
+    });
+  const traceparent = '00-0af7651916cd43dd8448eb211c80319e-b7ad6b7169203331-01';
+  expect((await ask('query Heeded { __typename }', { traceparent })).status).toBe(200);
+  expect((await ask('query Unsampled { __typename }', {})).status).toBe(200);
+  expect(await heeding.end()).toBe(0);
+  expect(others.spans.map(({ name }) => name)).toEqual(['query Heeded']);
+});
+
 test('a delivery is linked to the commit that stored it', async () => {
   const { send } = createSender(gateway);
   expect((await send()).status).toBe(200);
