@@ -57,7 +57,7 @@ export function createDeliveryRecorder(options: RecorderOptions): DeliveryRecord
         ...(genuine ? namedIn(body) : unnamed),
         entityId: null,
         receivedAt: now,
-        signedAt: signedAt(family.scheme, headerValues(request, family.scheme.header)) ?? null,
+        signedAt: signedAt(headerValues(request, family.scheme.header)) ?? null,
         outcome: 'REFUSED',
         reason: refusal.code,
         message,

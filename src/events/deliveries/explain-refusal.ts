@@ -1,6 +1,6 @@
 import type { SecretsHistory } from '../secrets/secrets.js';
 import { headerValues, type Refusal, type WebhookRequest } from '../webhooks/request.js';
-import { findSignatureFault, mayMatch, parseSignature, type SignatureScheme } from '../webhooks/signature.js';
+import { findSignatureFault, mayMatch, parseTime, type SignatureScheme } from '../webhooks/signature.js';
 import type { WebhookFamily } from '../webhooks/webhook-family.js';
 
 /** A delivery that was refused. */
@@ -35,8 +35,8 @@ export function explainRefusal(refused: Refused): Explanation {
 }
 
 /** When the first signature header says that it was signed, in milliseconds; undefined if it says no time. */
-export function signedAt(scheme: SignatureScheme, headers: readonly string[]): number | undefined {
-  const t = parseSignature(headers[0] ?? '', scheme.versions)?.t;
+export function signedAt(headers: readonly string[]): number | undefined {
+  const t = parseTime(headers[0] ?? '');
   const ms = Number(t) * 1000;
   return t !== undefined && ms <= maxTime ? ms : undefined;
 }
@@ -96,8 +96,7 @@ function malformation({ request, family: { scheme } }: Refused): string {
 }
 
 function ageOf({ request, family: { scheme }, now }: Refused): number {
-  const { t } = parseSignature(headerValues(request, scheme.header)[0]!, scheme.versions)!;
-  return Math.floor(now / 1000) - Number(t);
+  return Math.floor(now / 1000) - Number(parseTime(headerValues(request, scheme.header)[0]!));
 }
 
 function alsoSigned({ body }: Refused, genuine: boolean): string {

@@ -210,7 +210,7 @@ class WebhookReceiver implements Receiver {
       type: event.type,
       body: text,
       receivedAt,
-      signedAt: signedAt(family.scheme, headerValues(request, family.scheme.header)),
+      signedAt: signedAt(headerValues(request, family.scheme.header)),
       ...family.parse(event, receivedAt),
     };
   }

@@ -36,15 +36,17 @@ const digestBytes = 32;
  * there are more than 8 elements. Elements of other schemes, and values that are no digest, are ignored.
  */
 export function parseSignature(header: string, versions: readonly string[]): SignatureHeader | undefined {
-  const elements = header.split(',').map(splitElement);
-  if (elements.length > maxElements) return undefined;
-  const times = elements.filter(([scheme]) => scheme === 't');
-  const t = times[0]?.[1] ?? '';
-  if (times.length !== 1 || !/^[0-9]+$/.test(t)) return undefined;
-  const signatures = elements
+  const read = readElements(header);
+  if (!read) return undefined;
+  const signatures = read.elements
     .filter(([scheme]) => versions.includes(scheme))
     .flatMap(([, value]) => decodeDigest(value) ?? []);
-  return { t, signatures };
+  return { t: read.t, signatures };
+}
+
+/** The time in a header, as it was written; undefined where `parseSignature` is. */
+export function parseTime(header: string): string | undefined {
+  return readElements(header)?.t;
 }
 
 /**
@@ -89,8 +91,20 @@ function hmac(secret: string, parts: readonly (string | Buffer)[]): Buffer {
   return mac.digest();
 }
 
+type Element = readonly [scheme: string, value: string];
+
+function readElements(
+  header: string,
+): { readonly t: string; readonly elements: readonly Element[] } | undefined {
+  const elements = header.split(',').map(splitElement);
+  if (elements.length > maxElements) return undefined;
+  const times = elements.filter(([scheme]) => scheme === 't');
+  const t = times[0]?.[1] ?? '';
+  return times.length === 1 && /^[0-9]+$/.test(t) ? { t, elements } : undefined;
+}
+
 /** The scheme and its value, split at the first `=`; an element without one has an empty value. */
-function splitElement(element: string): readonly [scheme: string, value: string] {
+function splitElement(element: string): Element {
   const text = element.trim();
   const at = text.indexOf('=');
   return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
