@@ -20,6 +20,10 @@ const missed = 10;
 const switchMs = 5_000;
 /** How far a simulated clock moves at once. */
 const stepMs = 5;
+/** A replica on a machine that does much else, and how many clients come to it: more than it takes in time. */
+const overload = { takes: 110, count: 5_000 };
+/** How many seconds of work a load balancer lets wait at a replica, if it refuses more than that. */
+const mostWaiting = 5;
 /** Who is not back by then is counted as lost. */
 const patienceMs = 300_000;
 
@@ -33,17 +37,15 @@ export async function runHerd({ short, only }: SuiteOptions): Promise<readonly R
   if (only === 'takes') return rows;
   const takes = Math.round(measured);
   say(`herd: a replica takes ${takes} a second`);
+  const add = async (name: string, count: number, left: Left) => {
+    say(`herd: ${name} …`);
+    rows.push({ suite: 'herd', name, who: ours, ratio: 1, ...(await simulate(count, left)) });
+  };
   for (const count of short ? [500, 2_000] : [1_000, 5_000, 10_000])
-    for (const kind of ['cut', 'silent'] as const) {
-      say(`herd: ${count} whose region is ${kind} …`);
-      rows.push({
-        suite: 'herd',
-        name: `${kind} ${count}`,
-        who: ours,
-        ratio: 1,
-        ...(await simulate(count, kind, takes)),
-      });
-    }
+    for (const kind of ['cut', 'silent'] as const) await add(`${kind} ${count}`, count, { kind, takes });
+  const overloaded = { kind: 'cut', takes: overload.takes } as const;
+  await add('overloaded', overload.count, overloaded);
+  await add('overloaded, some refused', overload.count, { ...overloaded, mostWaiting });
   return rows;
 }
 
@@ -89,16 +91,25 @@ async function measureTakes(count: number, rounds: number): Promise<number> {
 /** A region that is lost tells its clients so, or falls silent. */
 type Kind = 'cut' | 'silent';
 
+/** How a region is lost, and what is left. */
+interface Left {
+  readonly kind: Kind;
+  /** How many clients the replica takes in a second. */
+  readonly takes: number;
+  /** How many seconds of that may wait; more are refused at once. If omitted, there is no limit. */
+  readonly mostWaiting?: number;
+}
+
 /** Runs so many clients of the package under a simulated clock, until all are back. */
-async function simulate(count: number, kind: Kind, takes: number) {
+async function simulate(count: number, left: Left) {
   const time = new SimulatedTime(stepMs);
   time.begin();
   try {
-    const world = new World(kind, takes, time);
+    const world = new World(left, time);
     const clients: { stop(): void }[] = [];
     const atOnce = Math.ceil((count * stepMs) / pingEveryMs); // so that they do not all ping at the same time
     const hasMore = () => {
-      for (let left = atOnce; left > 0 && clients.length < count; left -= 1) clients.push(begin(world));
+      for (let room = atOnce; room > 0 && clients.length < count; room -= 1) clients.push(begin(world));
       return world.now < 3 * pingEveryMs;
     };
     await world.runWhile(hasMore);
@@ -137,8 +148,7 @@ class World {
   /** When each client was back. */
   readonly back: number[] = [];
   readonly #time: SimulatedTime;
-  readonly #kind: Kind;
-  readonly #takes: number;
+  readonly #left: Left;
   readonly #sockets = new Set<FakeSocket>();
   /** Those that wait for the replica, which takes one after the other. */
   #waiting: FakeSocket[] = [];
@@ -146,10 +156,9 @@ class World {
   readonly #attempts = new Map<number, number>();
   #inVain = 0;
 
-  constructor(kind: Kind, takes: number, time: SimulatedTime) {
+  constructor(left: Left, time: SimulatedTime) {
     this.#time = time;
-    this.#kind = kind;
-    this.#takes = takes;
+    this.#left = left;
   }
 
   socketClass(): unknown {
@@ -166,7 +175,7 @@ class World {
     this.isLost = true;
     this.now = 0;
     for (const socket of this.#sockets)
-      if (this.#kind === 'cut') socket.fail();
+      if (this.#left.kind === 'cut') socket.fail();
       else socket.isMute = true;
     this.#sockets.clear();
   }
@@ -196,13 +205,16 @@ class World {
     }
     const second = Math.floor(this.now / 1_000);
     this.#attempts.set(second, (this.#attempts.get(second) ?? 0) + 1);
-    if (this.now >= switchMs) return void this.#waiting.push(socket);
-    if (this.#kind === 'cut') queueMicrotask(() => socket.fail());
+    const { kind, takes, mostWaiting: most = Infinity } = this.#left;
+    const isUp = this.now >= switchMs;
+    if (isUp && this.#waiting.length < takes * most) this.#waiting.push(socket);
+    else if (isUp || kind === 'cut') queueMicrotask(() => socket.fail());
   }
 
   /** A client that has gone away while it waited costs as much as another: its request was sent. */
   #serve(): void {
-    this.#credit = Math.min(this.#credit + (this.#takes * stepMs) / 1_000, this.#takes);
+    const { takes } = this.#left;
+    this.#credit = Math.min(this.#credit + (takes * stepMs) / 1_000, takes);
     const served = this.#waiting.slice(0, Math.floor(this.#credit));
     this.#waiting = this.#waiting.slice(served.length);
     this.#credit = this.#waiting.length === 0 ? 0 : this.#credit - served.length;
