@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { makeExecutableSchema } from '@graphql-tools/schema';
 import {
+  buildASTSchema,
   concatAST,
   Kind,
   parse,
@@ -9,20 +9,28 @@ import {
   visit,
   type ConstDirectiveNode,
   type DefinitionNode,
+  type DocumentNode,
   type ObjectTypeDefinitionNode,
 } from 'graphql';
 
 /** What only routers of a supergraph ask for. */
 const federationFile = 'federation.graphql';
 
-/** The texts of the SDL files in `folder`, in the order of their names. */
-export function readSdl(folder: URL): readonly string[] {
-  return readFiles(folder).map(([, text]) => text);
+/** The SDL files in `folder` as one document, in the order of their names. */
+export function readSdl(folder: URL): DocumentNode {
+  return documentOf(readFiles(folder).map(([, text]) => text));
 }
 
-/** The schema as clients see it: without what only routers of a supergraph ask for. */
+/**
+ * The schema as clients see it: without what only routers of a supergraph ask for. It is not validated here, since
+ * `createSchema` validates all of it.
+ */
 export function clientSdl(folder: URL): string {
-  return `${printSchema(makeExecutableSchema({ typeDefs: clientFiles(folder) }))}\n`;
+  return `${printSchema(buildASTSchema(documentOf(clientFiles(folder)), { assumeValidSDL: true }))}\n`;
+}
+
+function documentOf(texts: readonly string[]): DocumentNode {
+  return concatAST(texts.map((text) => parse(text)));
 }
 
 /**
@@ -30,7 +38,7 @@ export function clientSdl(folder: URL): string {
  * the id of their service.
  */
 export function subgraphSdl(folder: URL): string {
-  const document = concatAST([parse(link), ...clientFiles(folder).map((text) => parse(text))]);
+  const document = documentOf([link, ...clientFiles(folder)]);
   return `${print({ ...document, definitions: document.definitions.map(forSubgraph) })}\n`;
 }
 

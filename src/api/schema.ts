@@ -1,5 +1,12 @@
 import { makeExecutableSchema } from '@graphql-tools/schema';
-import { GraphQLError, Kind, type GraphQLScalarType, type GraphQLSchema, type ValueNode } from 'graphql';
+import {
+  buildASTSchema,
+  GraphQLError,
+  Kind,
+  type GraphQLScalarType,
+  type GraphQLSchema,
+  type ValueNode,
+} from 'graphql';
 import { GraphQLJSON, GraphQLSafeInt } from 'graphql-scalars';
 import { appointmentsResolvers } from '../domains/appointments/resolvers.js';
 import { requireCaller } from '../graphql/caller.js';
@@ -90,7 +97,7 @@ const resolvers: readonly Resolvers<Context>[] = [
 export function createSchema(folder: URL, introspection = true): GraphQLSchema {
   const federation = federationResolvers(subgraphSdl(folder), introspection);
   return makeExecutableSchema({
-    typeDefs: [...readSdl(folder)],
+    typeDefs: buildASTSchema(readSdl(folder)),
     resolvers: [...resolvers, federation, scalars],
     resolverValidationOptions: { requireResolversToMatchSchema: 'error' },
   });
