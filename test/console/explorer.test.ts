@@ -169,6 +169,7 @@ describe.skipIf(skipBrowserTests)('the explorer (needs Chromium)', () => {
   });
 
   test('goes on by itself after the connection has gone dead, and misses nothing', async () => {
+    await explorer.takeOwnPage();
     const { page } = explorer;
     let isMute = false;
     let first: unknown;

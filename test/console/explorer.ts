@@ -1,7 +1,7 @@
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Locator, Page } from 'playwright-core';
-import { afterAll, beforeAll, beforeEach, inject } from 'vitest';
+import { afterAll, beforeAll, beforeEach, inject, onTestFinished } from 'vitest';
 import { readConfig, type GatewayConfig } from '../../src/config/config.js';
 import type { Environment } from '../../src/config/environment.js';
 import { startGateway, type Gateway } from '../../src/gateway.js';
@@ -20,7 +20,7 @@ export const demo: Person = { email: 'demo@example.com', password: 'demo-passwor
 /** Another user, who has no notes. */
 export const other: Person = { email: 'other@example.com', password: 'other' };
 
-/** The explorer, opened anew for each test, with nobody signed in. */
+/** The explorer, loaded anew for each test, with nobody signed in and nothing stored. */
 export interface Explorer {
   readonly page: Page;
   readonly browser: Browser;
@@ -28,6 +28,8 @@ export interface Explorer {
   readonly sandbox: Sandbox;
   /** What must not happen: requests to other hosts, errors, and console messages such as policy violations. */
   readonly faults: readonly string[];
+  /** Opens the explorer on another page for the rest of the test, which may change that page for good. */
+  takeOwnPage(): Promise<void>;
   button(name: string): Locator;
   /** Opens the tab of a sample. */
   open(tab: string): Promise<void>;
@@ -55,8 +57,10 @@ export function useExplorer(): Explorer {
   let sandbox: Sandbox;
   let gateway: Gateway;
   let browser: Browser;
+  /** One for all tests: a page keeps the compiled code of its scripts, half of what a start takes. */
+  let shared: Page;
   let page: Page;
-  let faults: string[];
+  const faults: string[] = [];
 
   beforeAll(async () => {
     await buildPages();
@@ -65,6 +69,7 @@ export function useExplorer(): Explorer {
     gateway = await startGateway(configure(sandbox), { writer: testWriter() });
     sandbox.deliverTo(gateway.url);
     browser = await launchBrowser();
+    shared = await openPage();
   });
 
   afterAll(async () => {
@@ -74,13 +79,23 @@ export function useExplorer(): Explorer {
   });
 
   beforeEach(async () => {
-    page = await browser.newPage({ viewport });
-    page.setDefaultTimeout(60_000);
-    faults = faultsOf(page, new URL(gateway.url).host);
+    await reset(shared, gateway.url);
+    await show(shared);
+  });
+
+  async function openPage(): Promise<Page> {
+    const opened = await browser.newPage({ viewport });
+    opened.setDefaultTimeout(60_000);
+    collectFaults(opened, new URL(gateway.url).host, faults);
+    return opened;
+  }
+
+  async function show(shown: Page): Promise<void> {
+    page = shown;
+    faults.length = 0;
     await page.goto(`${gateway.url}/graphql`);
     await awaitEditor(page);
-    return () => page.close();
-  });
+  }
 
   const button = (name: string) => page.getByRole('button', { name });
   const run = () => page.getByLabel('Execute query').click();
@@ -106,6 +121,11 @@ export function useExplorer(): Explorer {
     },
     get faults() {
       return faults;
+    },
+    async takeOwnPage() {
+      const own = await openPage();
+      onTestFinished(() => own.close());
+      await show(own);
     },
     button,
     open: (tab) => page.getByRole('tab', { name: tab, exact: true }).click(),
@@ -163,9 +183,26 @@ export function configure(sandbox: Sandbox, more: Environment = {}): GatewayConf
   return { ...rest, upstreams };
 }
 
+/**
+ * Leaves a page as a new one is, at an address that runs no script. It has the headers of the explorer: for others, such
+ * as those of `/livez`, the browser would begin a new process.
+ */
+async function reset(page: Page, url: string): Promise<void> {
+  await page.unrouteAll({ behavior: 'ignoreErrors' });
+  for (const opened of page.context().pages()) if (opened !== page) await opened.close();
+  await page.goto(`${url}/favicon.ico`);
+  await page.evaluate(() => {
+    localStorage.clear();
+    sessionStorage.clear();
+  });
+  await page.context().clearCookies();
+  await page.setViewportSize(viewport);
+  await page.emulateMedia({ colorScheme: 'light', forcedColors: 'none' });
+  await page.mouse.move(0, 0);
+}
+
 /** Collects what goes wrong on a page from now on. */
-function faultsOf(page: Page, host: string): string[] {
-  const faults: string[] = [];
+function collectFaults(page: Page, host: string, faults: string[]): void {
   const note = (url: string): void => {
     if (/^(https?|wss?):/.test(url) && new URL(url).host !== host) faults.push(`request to ${url}`);
   };
@@ -175,5 +212,4 @@ function faultsOf(page: Page, host: string): string[] {
   page.on('console', (line) => {
     if (['error', 'warning'].includes(line.type())) faults.push(line.text());
   });
-  return faults;
 }

@@ -231,6 +231,7 @@ export function signInTests(explorer: Explorer): void {
   });
 
   test('says so too if the browser blocks all that pages store', async () => {
+    await explorer.takeOwnPage();
     await withholdCookie(explorer.page);
     await explorer.page.addInitScript(() => {
       const get = (): never => {
