@@ -15,7 +15,8 @@ export async function setup(): Promise<() => Promise<void>> {
     logLevel: 'warn',
     // Kysely alone has some 300 files.
     ssr: { noExternal: true, external: ['@photostructure/sqlite'] },
-    build: { ssr: 'test/support/sqlite-writer.ts', outDir, emptyOutDir: false },
+    // Minified, since each of these threads parses all of it.
+    build: { ssr: 'test/support/sqlite-writer.ts', outDir, emptyOutDir: false, minify: true },
   });
   process.env['TRIVIUM_TEST_WRITER'] = pathToFileURL(join(outDir, 'sqlite-writer.js')).href;
   return () => rm(outDir, { recursive: true, force: true });
