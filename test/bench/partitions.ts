@@ -1,6 +1,7 @@
 import { pino } from 'pino';
 import { startRetention } from '../../src/events/log/retention.js';
 import { createTelemetry } from '../../src/lib/telemetry/telemetry.js';
+import type { Database } from '../../src/store/database.js';
 import { withLease } from '../../src/store/leases.js';
 import { EventPartitions } from '../../src/store/postgres/event-partitions.js';
 import { openDatabase } from '../support/database.js';
@@ -18,10 +19,12 @@ type Name = (typeof partitionNames)[number];
 
 const dayMs = 86_400_000;
 const spanDays = 80;
-/** How many partitions a log has, about. */
-const chunks = 16;
-/** How many events become too old at once: the last of a partition, and some of the next. */
+/** How many events are stored at once, at most: fewer than a gateway waits for until it closes a partition. */
+const chunk = 100_000;
+/** How many events become too old at once; in a divided log the last of a partition, and some of the next. */
 const passed = 5_000;
+/** Where the numbers of the events that are sent begin, past all that are stored otherwise. */
+const senderStart = 1e8;
 const log = pino({ level: 'silent' });
 
 /** What a log of millions of events on Postgres costs, by its size. */
@@ -37,7 +40,7 @@ export async function runPartitions({ short, only }: SuiteOptions): Promise<read
         const logs: Grown[] = [];
         for (const size of sizes) logs.push(await grow(environment, postgres, size));
         await measureLogs(environment, measure, logs, short ? 300 : 1_500);
-        await measureRetention(environment, measure, logs);
+        await measureRetention(environment, measureInto(rows, 'partitions', short ? 1 : 3), logs);
       }),
     async divide() {
       for (const size of sizes.slice(1)) rows.push(...(await divide(postgres, size)));
@@ -51,23 +54,23 @@ export async function runPartitions({ short, only }: SuiteOptions): Promise<read
   }
 }
 
-/** A gateway with a log that was divided as it grew. */
+/** A gateway with a log that was divided as it grew, as every gateway does it; the smallest is not. */
 async function grow(environment: Environment, postgres: Postgres, size: number): Promise<Grown> {
   const database = await postgres.createDatabase();
   const cursor = await begin(environment, database);
-  const { partitions, stop } = await openPartitions(database, { least: size / chunks / 2, margin: 1 });
-  for (let at = 0; at < chunks; at += 1) {
-    await fill(database, size, { from: (at * size) / chunks + 1, to: ((at + 1) * size) / chunks });
+  const { partitions, stop } = await openPartitions(database);
+  for (let from = 1; from < size; from += chunk) {
+    await fill(database, size, { from, to: Math.min(size, from + chunk - 1) });
     await partitions.divide();
   }
   await query(database, 'analyze');
   await stop();
   const server = await environment.startGateway({ database });
   const session = await signIn(server.url);
-  return { size, database, server, session, sender: createSender(size), cursor };
+  return { size, database, server, session, sender: createSender(senderStart), cursor };
 }
 
-async function openPartitions(database: string, sizes: ConstructorParameters<typeof EventPartitions>[2]) {
+async function openPartitions(database: string, sizes?: ConstructorParameters<typeof EventPartitions>[2]) {
   const opened = await openDatabase(database, { log });
   return {
     database: opened,
@@ -120,8 +123,8 @@ async function fill(url: string, size: number, { from, to }: { from: number; to:
 }
 
 /**
- * How often a second retention could pass some events, the last of a partition among them, and drop that whole: a
- * sixteenth of the log, whatever its size. And how many deliveries a second a gateway answers meanwhile.
+ * How often a second retention could pass some events: in a divided log the last of a partition among them, so that it
+ * drops that whole. And how many deliveries a second a gateway answers meanwhile.
  */
 async function measureRetention(
   environment: Environment,
@@ -140,35 +143,71 @@ async function measureRetention(
 }
 
 async function appendMeanwhile({ startGateway }: Environment, grown: Grown): Promise<number> {
+  await lengthen(grown);
   const server = await startGateway({ database: grown.database });
   const [rate] = await Promise.all([append(server.url, grown.sender, 250), retain(grown)]);
   await server.stop();
   return rate;
 }
 
+/** Stores copies of some event until there is a partition to drop, as if the log had grown on at its end. */
+async function lengthen({ database: url, size }: Grown): Promise<void> {
+  const { partitions, stop } = await openPartitions(url);
+  for (;;) {
+    const [oldest] = await partitions.list();
+    const [head] = await query(url, 'select seq from log_head');
+    const from = Number(head!['seq']) + 1;
+    if (!oldest || (oldest.to && oldest.to + passed <= from)) return stop();
+    const to = from + chunk - 1;
+    say(`partitions: the ${to}th event …`);
+    await query(
+      url,
+      `insert into events (seq, family, event_id, endpoint_id, type, api_version, entity_id, received_at,
+        body, event, entity, signed_at)
+      select n, family, 'old_' || n, endpoint_id, type, api_version, 'old_' || n / ${eventsEach},
+        ${began} + n::bigint * ${stepMs(size)}, body, event, entity, signed_at
+      from (select * from events order by seq limit 1) as copied, generate_series(${from}, ${to}) as n`,
+    );
+    await query(url, `update log_head set seq = ${to}`);
+    await partitions.divide();
+  }
+}
+
 /** Milliseconds. */
-async function retain({ database: url, size }: Grown): Promise<number> {
+async function retain(grown: Grown): Promise<number> {
+  await lengthen(grown);
+  const { database: url, size } = grown;
   const { database, partitions, stop } = await openPartitions(url, { least: Infinity, margin: 1 });
   try {
     const [oldest] = await partitions.list();
-    const end = oldest!.to!;
-    await query(url, `update log_head set pruned = ${end - passed / 2}`);
-    const started = performance.now();
-    const retention = startRetention({
-      database,
-      partitions,
-      telemetry: createTelemetry('silent'),
-      retentionDays: spanDays,
-      clock: { now: () => began + (end + passed / 2) * stepMs(size) + spanDays * dayMs },
-    });
-    await retention.prune();
-    const took = performance.now() - started;
-    await retention.stop();
-    if ((await partitions.list())[0]!.from !== end) throw new Error('No partition was dropped.');
+    if (oldest) await query(url, `update log_head set pruned = ${oldest.to! - passed / 2}`);
+    const { last, took } = await prune(database, partitions, size);
+    const [left] = await partitions.list();
+    if (oldest && left!.from !== oldest.to) throw new Error('No partition was dropped.');
+    const [head] = await query(url, 'select pruned from log_head');
+    if (Number(head!['pruned']) !== last) throw new Error('Not all that is old was passed.');
     return took;
   } finally {
     await stop();
   }
+}
+
+/** Has retention pass the next events; returns the number of the last one, and how many milliseconds it took. */
+async function prune(database: Database, partitions: EventPartitions, size: number) {
+  const { pruned } = await database.kysely.selectFrom('log_head').select('pruned').executeTakeFirstOrThrow();
+  const last = pruned + passed;
+  const started = performance.now();
+  const retention = startRetention({
+    database,
+    partitions,
+    telemetry: createTelemetry('silent'),
+    retentionDays: spanDays,
+    clock: { now: () => began + (last + 0.5) * stepMs(size) + spanDays * dayMs },
+  });
+  await retention.prune();
+  const took = performance.now() - started;
+  await retention.stop();
+  return { last, took };
 }
 
 /** How long a gateway takes to divide a log, and how many deliveries a second it answers before and meanwhile. */

@@ -28,9 +28,10 @@ interface Due {
   readonly to: number;
 }
 
-const usualSizes: PartitionSizes = { least: 200_000, margin: 250_000 };
-/** The last part is closed when it has this share of all events, so that there are about as many parts. */
-const parts = 16;
+/** To drop a part takes as long as deleting its files. So up to ten million events all parts have the same size. */
+const usualSizes: PartitionSizes = { least: 200_000, margin: 400_000 };
+/** A query for the history of one entity plans for each part. So a larger log, once it grows no more, has so many. */
+const usualParts = 25;
 /** Checking the bounds of a large part takes minutes; those who wait for that are in no hurry. */
 const lease = { ttlMs: 20_000, pollMs: 1_000, maxWorkMs: indexTimeoutMs };
 /** Whoever waits for a table makes all who come later wait, too. A vacuum in the way is given up after a second. */
@@ -103,7 +104,7 @@ export class EventPartitions {
     const { seq: head, pruned } = await this.#bounds();
     const part = (await this.list()).at(-1);
     const length = head - (part?.from ?? pruned);
-    const share = Math.floor((head - pruned) / parts);
+    const share = Math.floor((head - pruned) / usualParts / 2); // it ends as far on again
     const { least, margin } = this.#sizes;
     if (length < Math.max(least, part ? share : 0)) return undefined;
     return { part, to: head + Math.max(margin, share) };

@@ -70,23 +70,47 @@ describe.skipIf(noPostgres)('the partitions of a log', () => {
   });
 
   test('are made and closed by two replicas while events come, of which none is refused or lost', async () => {
+    const wide = { least: 20, margin: 100 }; // more than may come while one is closed
+    const [one, other] = [wide, wide].map((it) => new EventPartitions(testLog.database, silent, it));
     await append(30);
-    const replica = new EventPartitions(testLog.database, silent, sizes);
     let isOn = true;
     const load = (async () => {
       while (isOn) await append(1);
     })();
     await expect
       .poll(async () => {
-        await Promise.all([partitions.divide(), replica.divide()]);
+        await Promise.all([one!.divide(), other!.divide()]);
         return (await bounds()).length;
       })
-      .toBeGreaterThan(4);
+      .toBeGreaterThan(3);
     isOn = false;
     await load;
     expect(await read()).toEqual(numbers(1, appended));
     const all = await bounds();
     expect(all.slice(1).map(([from]) => from)).toEqual(all.slice(0, -1).map(([, to]) => to));
+  });
+
+  test('all have the same size, so that to drop one takes as long in a large log', async () => {
+    for (let at = 0; at < 40; at += 1) {
+      await append(10);
+      await partitions.divide();
+    }
+    const closed = (await bounds()).slice(0, -1);
+    expect(closed.length).toBeGreaterThan(10);
+    expect(new Set(closed.map(([from, to]) => to! - from!))).toEqual(new Set([30]));
+  });
+
+  test('have a twenty-fifth of a log that would otherwise have too many', async () => {
+    const small = new EventPartitions(testLog.database, silent, { least: 2, margin: 4 });
+    for (const count of [500, 9, 11]) {
+      await append(count);
+      await small.divide();
+    }
+    expect(await bounds()).toEqual([
+      [0, 510],
+      [510, 530],
+      [530, undefined],
+    ]);
   });
 
   test('are dropped whole once all in them is old; what is old in others is hidden, with its altered bodies', async () => {
