@@ -197,7 +197,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       });
       const settings = {
         requestTimeout: requestTimeoutMs,
-        IncomingMessage: createRequestClass(ledger, networkCaller),
+        IncomingMessage: createRequestClass(admission, networkCaller),
       };
       const server = createServer(settings, take);
       server.on('checkExpectation', refuseExpectation(refuseEarly));

@@ -1,6 +1,7 @@
 import { IncomingMessage } from 'node:http';
 import { maxBodyBytes } from '../../events/webhooks/request.js';
-import type { Holding, MemoryLedger } from '../../lib/memory-ledger.js';
+import type { Holding } from '../../lib/memory-ledger.js';
+import { longReading, type Admission } from '../operation/admission.js';
 import { pathOf } from './request-guards.js';
 
 /** The path of websockets. */
@@ -68,21 +69,37 @@ export class IncomingRequest extends IncomingMessage {
 
 /**
  * A class of requests, for `createServer`: while their bodies arrive, they are charged to the caller that `callerOf`
- * gives. What has taken longest is cut off where there is no room.
+ * gives, who has long ones read in turns. What has taken longest is cut off where there is no room.
  */
 export function createRequestClass(
-  ledger: MemoryLedger,
+  { ledger, toRead }: Pick<Admission, 'ledger' | 'toRead'>,
   callerOf: (request: IncomingMessage) => string,
 ): typeof IncomingRequest {
   return class extends IncomingRequest {
     private arriving: Holding | undefined;
     private isDetained = false;
+    private received = 0;
 
     override push(chunk: Buffer | null): boolean {
       if (chunk === null) this.release();
       // Node.js goes on parsing what it has read of a request that is cut off.
       else if (!this.destroyed && !this.charge(chunk.length)) this.destroy();
-      return super.push(chunk);
+      const wantsMore = super.push(chunk);
+      if (chunk === null || chunk.length < blockLength) return wantsMore;
+      this.received += chunk.length;
+      return wantsMore && !this.isLong();
+    }
+
+    /** Node.js reads nothing of the body between a `push` that returned false and this call. */
+    override _read(size: number): void {
+      // oxlint-disable-next-line no-underscore-dangle -- the name is that of Node.js
+      const read = () => super._read(size);
+      if (this.isLong()) void toRead(callerOf(this)).then(read);
+      else read();
+    }
+
+    private isLong(): boolean {
+      return this.received >= longReading;
     }
 
     override destroy(error?: Error): this {

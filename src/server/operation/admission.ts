@@ -16,6 +16,8 @@ export interface Admission {
   begin(caller: string, bytes: number): Work | undefined | Promise<Work | undefined>;
   /** Does work that may take long, such as the parsing of a long text, when it is a caller's turn. */
   inTurn(caller: string, work: () => void): Promise<void>;
+  /** Resolves when it is a caller's turn to have more read of what is long: a part of it, by how the system gives it. */
+  toRead(caller: string): Promise<void>;
   /** To be asked before each long step of an operation, such as making its answer: see `Turns`. */
   breathe: Breathe;
 }
@@ -36,6 +38,11 @@ export const perUser = 8;
 export const perNetwork = 32;
 /** What an operation takes in the heap besides what it was given. */
 const operationBytes = 4_000;
+
+/** From so many bytes on, more of a message or body is read in turns. */
+export const longReading = 64 * 1024;
+/** How many are read on with in a turn of the event loop: the system gives some 64 KiB of each. */
+const readsPerTurn = 4;
 
 /** When a client may try again what was refused for want of memory. */
 export const retryAfterSeconds = 1;
@@ -61,6 +68,7 @@ export class OverloadedRequest extends Error {
 /** Admission by one ledger. */
 export function createAdmission(telemetry: Telemetry, ledger = new MemoryLedger(telemetry)): Admission {
   const longWork = createPace(1);
+  const reading = createPace(readsPerTurn);
   const turns = createTurns((caller) => (caller.startsWith('network ') ? perNetwork : perUser));
 
   function workOf(memory: OperationMemory): Work {
@@ -84,6 +92,7 @@ export function createAdmission(telemetry: Telemetry, ledger = new MemoryLedger(
       const turn = turns.enter(caller);
       return turn ? turn.then(() => workOf(memory)) : workOf(memory);
     },
+    toRead: (caller) => reading.turn(caller),
     breathe: () => turns.breathe(),
     async inTurn(caller, work) {
       await turns.enter(caller);

@@ -2,9 +2,11 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { setImmediate as turn } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { MemoryLedger } from '../../../src/lib/memory-ledger.js';
 import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
+import { createAdmission } from '../../../src/server/operation/admission.js';
 import { createRequestClass } from '../../../src/server/http/incoming-request.js';
 
 const kibibyte = 1024;
@@ -16,10 +18,11 @@ interface Received {
 }
 
 /** A server that keeps what it receives, and how often a request was cut off; a network may hold so many bytes. */
-async function listen(most = 64 * 1024 * kibibyte) {
+async function listen(most = 64 * 1024 * kibibyte, toRead?: (caller: string) => Promise<void>) {
   const telemetry = createTelemetry('silent');
   const refused = telemetry.metrics.memoryRefused.of('arriving');
   const ledger = new MemoryLedger(telemetry, { heap: 64 * 1024 * kibibyte, buffers: 2 * most });
+  const admission = { ...createAdmission(telemetry, ledger), ...(toRead && { toRead }) };
   const received: Received[] = [];
   let brokenOff = 0;
   const receive = async (request: IncomingMessage) => {
@@ -28,7 +31,7 @@ async function listen(most = 64 * 1024 * kibibyte) {
     received.push({ body: await buffer(request), chunks });
   };
   const server = createServer(
-    { IncomingMessage: createRequestClass(ledger, () => 'network') },
+    { IncomingMessage: createRequestClass(admission, () => 'network') },
     (request, response) => {
       receive(request).then(
         () => response.end('received'),
@@ -53,13 +56,15 @@ async function listen(most = 64 * 1024 * kibibyte) {
     socket.on('data', (data) => (text += data.toString())).on('error', () => undefined);
     const closed = new Promise((resolve) => socket.once('close', resolve));
     socket.write(`POST / HTTP/1.1\r\nHost: x\r\n${header}\r\n\r\n`);
+    const bytesRead = () => ends.get(socket.localPort)?.bytesRead ?? 0;
     return {
       closed,
+      bytesRead,
       leave: () => void socket.destroy(),
       /** Resolves once the server has read it, so that it reads nothing else before. */
       async send(data: Buffer) {
         socket.write(data);
-        const unread = () => socket.bytesWritten - (ends.get(socket.localPort)?.bytesRead ?? 0);
+        const unread = () => socket.bytesWritten - bytesRead();
         await expect.poll(unread, { interval: 2 }).toBe(0);
       },
       async answered() {
@@ -160,4 +165,26 @@ test('counts a request no more once it has arrived, or its client has gone', asy
   }
   expect(received.map((each) => each.body.length)).toEqual([body.length, body.length]);
   expect(cutOff()).toBe(0);
+});
+
+test('a long body is read on with only when it is its caller’s turn', async () => {
+  let open = (): void => undefined;
+  const opening = new Promise<void>((resolve) => (open = resolve));
+  let asked = (): void => undefined;
+  const asking = new Promise<void>((resolve) => (asked = resolve));
+  const { post, received } = await listen(undefined, (caller) => {
+    expect(caller).toBe('network');
+    asked();
+    return opening;
+  });
+  const length = 1024 * kibibyte;
+  const request = post(`Content-Length: ${length}`);
+  const sent = request.send(Buffer.alloc(length, 'x'));
+  await asking;
+  for (let loops = 0; loops < 20; loops += 1) await turn();
+  expect(request.bytesRead()).toBeLessThan(length / 2);
+  open();
+  await sent;
+  await request.answered();
+  expect(received[0]?.body.length).toBe(length);
 });

@@ -5,7 +5,7 @@ import type { Session } from '../../../domains/sessions/session.js';
 import type { Telemetry } from '../../../lib/telemetry/telemetry.js';
 import { heapOfJson } from '../../../lib/json-size.js';
 import { userCaller, type Holding } from '../../../lib/memory-ledger.js';
-import type { Admission } from '../../operation/admission.js';
+import { longReading, type Admission } from '../../operation/admission.js';
 import { chargeWaiting, sendAnswer } from './backpressure.js';
 import { Operations } from './operation-ids.js';
 import { Heartbeat } from '../heartbeat.js';
@@ -120,7 +120,15 @@ export class Connection implements ProtocolSocket {
     if (this.#arrivingBytes <= littleArriving) return undefined;
     const fragments = Math.min(this.#arrivingBytes / leastFragment, maxFragments);
     const heap = fragments * fragmentBytes + this.#chunks * chunkBytes;
-    return this.#arriving.resize(heap, this.#arrivingBytes) ? undefined : this.socket.terminate();
+    if (!this.#arriving.resize(heap, this.#arrivingBytes)) return this.socket.terminate();
+    if (this.#arrivingBytes >= longReading && !this.socket.isPaused) void this.#readOnInTurn();
+  }
+
+  /** Many that send long messages at once are read a few at a time. */
+  async #readOnInTurn(): Promise<void> {
+    this.socket.pause();
+    await this.#admission.toRead(this.caller);
+    if (!this.#waiting) this.socket.resume();
   }
 
   get protocol(): string {

@@ -1,8 +1,10 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
+import type { Session } from '../../../../src/domains/sessions/session.js';
 import { createAdmission } from '../../../../src/server/operation/admission.js';
 import { Connection } from '../../../../src/server/ws/socket/connection.js';
 import { createTelemetry } from '../../../../src/lib/telemetry/telemetry.js';
@@ -22,4 +24,40 @@ test('is closed with 4500 if a message cannot be handled, and the log says why',
   expect((await once(client, 'close'))[0]).toBe(4500);
   expect(logged).toMatch(/a websocket message could not be handled/);
   expect(logged).toMatch(/It failed\./);
+});
+
+test('is read on with, in a long message, only when it is its caller’s turn', async () => {
+  const server = new WebSocketServer({ port: 0 });
+  onTestFinished(() => server.close());
+  const client = new WebSocket(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const [socket, request] = (await once(server, 'connection')) as [WebSocket, IncomingMessage];
+  onTestFinished(() => socket.terminate());
+  const telemetry = createTelemetry('silent');
+  let isOpen = false;
+  let open = (): void => undefined;
+  const opening = new Promise<void>((resolve) => (open = resolve));
+  let asked = (): void => undefined;
+  const asking = new Promise<void>((resolve) => (asked = resolve));
+  const toRead = (caller: string) => {
+    expect(caller).toBe('user me');
+    asked();
+    return opening;
+  };
+  const options = { telemetry, admission: { ...createAdmission(telemetry), toRead }, caller: 'network' };
+  const connection = new Connection(socket, request, options);
+  connection.admit({ caller: { userId: 'me' } } as Session);
+  const handled = new Promise<string>((resolve) => {
+    connection.onMessage(async (message) => {
+      expect(isOpen).toBe(true);
+      resolve((message as unknown as { type: string }).type);
+    });
+  });
+  await once(client, 'open');
+  client.send(JSON.stringify({ type: 'pong', payload: 'x'.repeat(1_000_000) }));
+  await asking;
+  for (let loops = 0; loops < 20; loops += 1) await turn();
+  expect(connection.stream.bytesRead).toBeLessThan(500_000);
+  isOpen = true;
+  open();
+  expect(await handled).toBe('pong');
 });
