@@ -1,0 +1,43 @@
+import { makeExecutableSchema } from '@graphql-tools/schema';
+import { parse } from 'graphql/index.js';
+import { expect, test } from 'vitest';
+import { createRenderer } from '../../../src/server/live/renderer.js';
+import { CompiledDocuments } from '../../../src/server/operation/compiled-documents.js';
+import { createRules } from '../../../src/server/operation/operation-rules.js';
+import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
+
+test('has graphql-js run again what compiled code fails at', async () => {
+  let calls = 0;
+  let failures = 0;
+  const schema = makeExecutableSchema({
+    typeDefs: 'type Query { calls: Int } type Subscription { calls: Int }',
+    resolvers: {
+      Subscription: {
+        calls: {
+          resolve() {
+            calls += 1;
+            if ((failures -= 1) >= 0) throw new Error('A fault of ours.');
+            return calls;
+          },
+        },
+      },
+    },
+  });
+  const rules = createRules({ schema, introspection: false, telemetry: createTelemetry('silent') });
+  const documents = new CompiledDocuments(schema, rules.costs);
+  const source = 'subscription { calls }';
+  const contextValue = {
+    requestId: 'request',
+    tally: { exceeded: false },
+    detached: () => contextValue,
+    prepareRerun: () => undefined,
+  };
+  const render = createRenderer({ schema, document: parse(source), contextValue }, rules, documents);
+  expect(render({})).toBe('{"data":{"calls":1}}');
+  await expect.poll(() => documents.ready(source)).toBeDefined();
+  expect(render({})).toBe('{"data":{"calls":2}}');
+  failures = 1;
+  expect(render({})).toBe('{"data":{"calls":4}}');
+  failures = 2;
+  expect(() => render({})).toThrow('could not be rendered');
+});
