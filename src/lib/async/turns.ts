@@ -10,9 +10,10 @@ export interface Turns {
   leave(caller: string): void;
   /**
    * To be asked just before each step of work that may be long: undefined if it may go on at once, or a promise of a
-   * later turn of the event loop if this one has already been long.
+   * later turn of the event loop if this one has already been long. Callers go on in turn; those that are not named
+   * count as one.
    */
-  breathe(): Promise<void> | undefined;
+  breathe(caller?: string): Promise<void> | undefined;
 }
 
 /** What one caller has begun, and what waits for the end of that, the earliest first. */
@@ -59,7 +60,7 @@ class CallerTurns implements Turns {
     else if ((work.running -= 1) === 0) this.#callers.delete(caller);
   }
 
-  breathe(): Promise<void> | undefined {
-    return isTurnShort() ? undefined : this.#breathing.turn();
+  breathe(caller?: string): Promise<void> | undefined {
+    return isTurnShort() ? undefined : this.#breathing.turn(caller);
   }
 }

@@ -10,6 +10,7 @@ import type {
 import { GraphQLError, Kind, type DocumentNode } from 'graphql';
 import type { Context } from '../../api/context.js';
 import { NotSignedIn } from '../../graphql/errors.js';
+import { userCaller } from '../../lib/memory-ledger.js';
 import { rateLimitHeaders } from '../../lib/rate-limit.js';
 import type { Admission } from '../operation/admission.js';
 import type { Callers } from '../operation/authenticate.js';
@@ -137,7 +138,7 @@ class OperationListener implements GraphQLRequestListener<Context> {
     const isLegacy = answerTypeFor(request.http?.headers.get('accept')) === legacyType;
     if (http.status === 200 && !('data' in body.singleResult) && !isLegacy) http.status = 400;
     // Those who share what was read go on in the same turn of the event loop.
-    const pause = admission.breathe();
+    const pause = admission.breathe(contextValue.caller ? userCaller(contextValue.caller.userId) : undefined);
     if (pause) await pause;
     const executed = body.singleResult.data;
     const data = executed ?? null;

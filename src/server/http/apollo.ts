@@ -148,7 +148,7 @@ export class GraphqlHttp {
     reply.headers(Object.fromEntries(answer.headers));
     const { string: text } = answer.body;
     if (!holdAnswer(admission.ledger, caller, reply.raw, text.length)) return this.#refuse(reply, withheld);
-    await reply.code(answer.status ?? 200).send(await encodeText(text, admission.breathe));
+    await reply.code(answer.status ?? 200).send(await encodeText(text, () => admission.breathe(caller)));
   }
 
   async #refuse(reply: FastifyReply, answer: typeof withheld): Promise<void> {
@@ -165,7 +165,7 @@ function createApollo(
     schema,
     csrfPrevention: { requestHeaders: preflightedHeaders },
     persistedQueries: false,
-    stringifyResult: async (result) => `${await answerText(result, admission.breathe)}\n`,
+    stringifyResult: async (result) => `${await answerText(result, () => admission.breathe())}\n`,
     documentStore: null, // `rules` caches documents, for websockets too
     stopOnTerminationSignals: false,
     includeStacktraceInErrorResponses: false,

@@ -140,13 +140,14 @@ export class CompiledQueries {
     if (result.errors) return false;
     const mayBeLong = admitted.repeats || work.work.memory.held > muchRead;
     // Those who share what was read go on in the same turn of the event loop.
-    const pause = admission.breathe();
+    const breathe = () => admission.breathe(caller);
+    const pause = breathe();
     if (pause) await pause;
     if (mayBeLong && isTooLong(result)) return false;
     const ended = performance.now();
-    const text = mayBeLong ? await answerText(result, admission.breathe) : JSON.stringify(result);
+    const text = mayBeLong ? await answerText(result, breathe) : JSON.stringify(result);
     if (!holdAnswer(admission.ledger, caller, response, text.length)) return false;
-    const encoding = encodeText(`${text}\n`, admission.breathe);
+    const encoding = encodeText(`${text}\n`, breathe);
     send(response, headers, context, encoding instanceof Promise ? await encoding : encoding);
     work.work.end();
     const how = { transport: 'http', type: 'query', operation: admitted.operation } as const;

@@ -19,7 +19,7 @@ export interface Admission {
   /** Resolves when it is a caller's turn to have more read of what is long: a part of it, by how the system gives it. */
   toRead(caller: string): Promise<void>;
   /** To be asked before each long step of an operation, such as making its answer: see `Turns`. */
-  breathe: Breathe;
+  breathe(caller?: string): Promise<void> | undefined;
 }
 
 /** A promise of a later turn of the event loop, if this one has been long. */
@@ -93,7 +93,7 @@ export function createAdmission(telemetry: Telemetry, ledger = new MemoryLedger(
       return turn ? turn.then(() => workOf(memory)) : workOf(memory);
     },
     toRead: (caller) => reading.turn(caller),
-    breathe: () => turns.breathe(),
+    breathe: (caller) => turns.breathe(caller),
     async inTurn(caller, work) {
       await turns.enter(caller);
       try {

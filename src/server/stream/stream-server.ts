@@ -164,7 +164,8 @@ async function run(
   const args = { schema, document, operationName, variableValues, contextValue };
   if (!isQuery) return follow(options, answer, stream, session, args);
   const executed = await execute(args);
-  const pause = options.admission.breathe();
+  const breathe = () => options.admission.breathe(session && userCaller(session.caller.userId));
+  const pause = breathe();
   if (pause) await pause;
   const result = rules.showResult(executed, contextValue);
   const how = { transport: 'stream', type: 'query', operation } as const;
@@ -173,7 +174,7 @@ async function run(
   answer.tell(rateLimitHeaders(contextValue.rateLimits()));
   if (result.data === undefined) return answer.refuseAll(result.errors ?? [], extensions);
   const whole = extensions ? { ...result, extensions } : result;
-  return stream.finish(await answerText(whole, options.admission.breathe));
+  return stream.finish(await answerText(whole, breathe));
 }
 
 /** Sends the updates of a subscription until its client leaves, its session ends, or nothing more comes. */

@@ -177,13 +177,13 @@ class Protocol {
     const { admission, rules, meter } = this.#options;
     const context = args.contextValue as Context;
     // Those who share what was read go on in the same turn of the event loop.
-    const pause = admission.breathe();
+    const pause = admission.breathe(extra.caller);
     if (pause) await pause;
     const shown = rules.showResult(result, context);
     const operation = getOperationAST(args.document, args.operationName) ?? undefined;
     const how = { transport: 'websocket', type: 'query', operation } as const;
     meter.answered(how, context, { data: result.data, errors: shown.errors });
-    await admission.breathe();
+    await admission.breathe(extra.caller);
     const extensions = costReport(extra.asksForCost, context);
     return extensions ? { ...shown, extensions: { ...extensions } } : shown;
   }

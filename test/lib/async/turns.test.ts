@@ -82,3 +82,19 @@ test('let work that has begun go on at once in a short turn, and in a turn of it
   await Promise.all([goOn(), goOn(), goOn()]);
   expect(new Set(went).size).toBe(3);
 });
+
+test('go round the callers whose work goes on', async () => {
+  const turns = createTurns(() => 40);
+  const order: string[] = [];
+  const goOn = async (caller: string) => {
+    await turns.breathe(caller);
+    work(10);
+    order.push(caller);
+  };
+  work(10);
+  const many = Array.from({ length: 20 }, () => goOn('many'));
+  await goOn('few');
+  expect(order.filter((caller) => caller === 'many').length).toBeLessThan(5);
+  await Promise.all(many);
+  expect(order).toHaveLength(21);
+});
