@@ -26,7 +26,7 @@ export function isTurnShort(): boolean {
   if (!isTurn) {
     isTurn = true;
     turnBegan = now;
-    setImmediate(endTurn);
+    setTimeout(endTurn, 0); // not an immediate: one that is set in another comes only after the next turn's input
   }
   return now - turnBegan <= maxTurnMs;
 }
