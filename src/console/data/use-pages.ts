@@ -90,7 +90,7 @@ export function usePages<Row extends { readonly id: string }>(
     return retryAfter(error, () => void next(after));
   }, [error, after, next, ended]);
   const change = useCallback((act: Change<Row>) => {
-    changes.current = [...changes.current, act];
+    if (pending.current) changes.current = [...changes.current, act];
     setState((now) => changed(now, [act]));
   }, []);
   return { ...state, more, reload, change };
