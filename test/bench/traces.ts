@@ -1,5 +1,5 @@
 import { withEnvironment } from './environment.js';
-import { interleave, median, spread, type Outcome } from './interleave.js';
+import { interleave, join, median, type Outcome } from './interleave.js';
 import { queries } from './operations.js';
 import { sliceOf, type QuerySlice } from './queries.js';
 import { say } from './say.js';
@@ -21,23 +21,22 @@ const warmUps = 10;
 /** What traces cost a query: gateways that send some, compared with one that does not. */
 export async function runTraces({ short, rounds }: SuiteOptions): Promise<readonly Row[]> {
   const [lives, usualRounds, ms] = short ? [1, 3, 400] : [3, 11, 500];
-  const all: Outcome<QuerySlice>[] = [];
+  const all: (readonly Outcome<QuerySlice>[])[] = [];
   for (let life = 1; life <= lives; life += 1) {
     say(`traces: ${query.name}, ${life} of ${lives} …`);
-    all.push(...(await runLife(rounds ?? usualRounds, ms)));
+    all.push(await runLife(rounds ?? usualRounds, ms));
   }
-  return Object.keys(shares).map((who) => {
-    const own = all.filter((outcome) => outcome.who === who);
-    const slices = own.flatMap(({ outcomes }) => outcomes);
-    return {
-      suite: 'traces',
-      name: query.name,
-      who,
-      ...spread(own.flatMap((outcome) => outcome.rounds)),
-      cpuUs: median(slices.map(({ cpuUs }) => cpuUs!)),
-      perSecond: median(slices.map(({ rate }) => rate)),
-    };
-  });
+  return join(all).map(({ who, ratio, low, high, rounds: ratios, outcomes }) => ({
+    suite: 'traces',
+    name: query.name,
+    who,
+    ratio,
+    low,
+    high,
+    rounds: ratios,
+    cpuUs: median(outcomes.map(({ cpuUs }) => cpuUs!)),
+    perSecond: median(outcomes.map(({ rate }) => rate)),
+  }));
 }
 
 /** Compares gateways that are started for it: two processes of the same code differ by as much as what is measured. */

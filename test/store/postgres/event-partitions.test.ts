@@ -82,7 +82,7 @@ describe.skipIf(noPostgres)('the partitions of a log', () => {
         await Promise.all([one!.divide(), other!.divide()]);
         return (await bounds()).length;
       })
-      .toBeGreaterThan(3);
+      .toBeGreaterThan(4);
     isOn = false;
     await load;
     expect(await read()).toEqual(numbers(1, appended));
