@@ -9,12 +9,18 @@ import { createAdmission } from '../../../../src/server/operation/admission.js';
 import { Connection } from '../../../../src/server/ws/socket/connection.js';
 import { createTelemetry } from '../../../../src/lib/telemetry/telemetry.js';
 
-test('is closed with 4500 if a message cannot be handled, and the log says why', async () => {
+/** Both ends of a new connection. */
+async function connect() {
   const server = new WebSocketServer({ port: 0 });
   onTestFinished(() => server.close());
   const client = new WebSocket(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
   const [socket, request] = (await once(server, 'connection')) as [WebSocket, IncomingMessage];
   onTestFinished(() => socket.terminate());
+  return { client, socket, request };
+}
+
+test('is closed with 4500 if a message cannot be handled, and the log says why', async () => {
+  const { client, socket, request } = await connect();
   let logged = '';
   const telemetry = createTelemetry('info', { write: (line) => void (logged += line) });
   const options = { telemetry, admission: createAdmission(telemetry), caller: 'network' };
@@ -27,11 +33,7 @@ test('is closed with 4500 if a message cannot be handled, and the log says why',
 });
 
 test('is read on with, in a long message, only when it is its caller’s turn', async () => {
-  const server = new WebSocketServer({ port: 0 });
-  onTestFinished(() => server.close());
-  const client = new WebSocket(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-  const [socket, request] = (await once(server, 'connection')) as [WebSocket, IncomingMessage];
-  onTestFinished(() => socket.terminate());
+  const { client, socket, request } = await connect();
   const telemetry = createTelemetry('silent');
   let isOpen = false;
   let open = (): void => undefined;
