@@ -15,16 +15,20 @@ const score = ({ cpuUs }: QuerySlice) => 1_000_000 / cpuUs!;
 /** The measurements of this suite. */
 export const traceNames = [query.name];
 
-/** Until the code of spans is compiled, which at a tenth runs ten times as seldom. */
+/** Slices that are not counted: until the code of spans is compiled, which at a tenth runs ten times as seldom. */
 const warmUps = 10;
+const usual = { slices: 5, ms: 500 };
+const brief = { slices: 3, ms: 400 };
+/** Two processes of the same code differ by more than what is measured: so many are compared. */
+const fullRounds = 9;
 
 /** What traces cost a query: gateways that send some, compared with one that does not. */
 export async function runTraces({ short, rounds }: SuiteOptions): Promise<readonly Row[]> {
-  const [lives, usualRounds, ms] = short ? [1, 3, 400] : [3, 11, 500];
+  const times = rounds ?? (short ? 1 : fullRounds);
   const all: (readonly Outcome<QuerySlice>[])[] = [];
-  for (let life = 1; life <= lives; life += 1) {
-    say(`traces: ${query.name}, ${life} of ${lives} …`);
-    all.push(await runLife(rounds ?? usualRounds, ms));
+  for (let time = 1; time <= times; time += 1) {
+    say(`traces: ${query.name}, ${time} of ${times} …`);
+    all.push(await runRound(short ? brief : usual));
   }
   return join(all).map(({ who, ratio, low, high, rounds: ratios, outcomes }) => ({
     suite: 'traces',
@@ -39,8 +43,8 @@ export async function runTraces({ short, rounds }: SuiteOptions): Promise<readon
   }));
 }
 
-/** Compares gateways that are started for it: two processes of the same code differ by as much as what is measured. */
-function runLife(rounds: number, ms: number): Promise<readonly Outcome<QuerySlice>[]> {
+/** Starts all gateways, and compares them. */
+function runRound({ slices, ms }: typeof usual): Promise<readonly Outcome<QuerySlice>[]> {
   return withEnvironment(async ({ startFile, startGateway }) => {
     const { url: collector } = await startFile('servers/collector.js');
     const tracing = (share: string) => ({
@@ -54,6 +58,6 @@ function runLife(rounds: number, ms: number): Promise<readonly Outcome<QuerySlic
       const { url, read } = await startGateway({ database: `${who}.db`, env });
       turns.push({ ...sliceOf({ who, url, read }, query, ms), score });
     }
-    return interleave(turns, rounds, warmUps);
+    return interleave(turns, slices, warmUps);
   });
 }
