@@ -17,6 +17,29 @@ export function heapOfJson(text: Uint8Array): number {
   return heap;
 }
 
+const [quote, backslash] = [0x22, 0x5c];
+/** What begins a value in a list or an object, but for the first in a list or object that is empty. */
+const beginnings = new Uint8Array(256);
+for (const character of ',[{') beginnings[character.charCodeAt(0)] = 1;
+
+/**
+ * Whether a JSON text has more commas and opening brackets than this outside of its strings: so many values, where an
+ * empty list or object counts twice. Stops counting there; takes two milliseconds a megabyte.
+ */
+export function hasMoreValues(text: Uint8Array, most: number): boolean {
+  if (text.length <= most) return false;
+  let values = 0;
+  let isString = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const byte = text[at]!;
+    if (byte === quote) isString = !isString;
+    else if (!isString) values += beginnings[byte]!;
+    else if (byte === backslash) at += 1;
+    if (values > most) return true;
+  }
+  return false;
+}
+
 /** The most characters that a value other than a string takes. */
 const longestOther = 25;
 /** The most characters that escaping makes of one. */

@@ -134,7 +134,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     if (error instanceof OverloadedRequest)
       return reply.code(status).header('retry-after', retryAfterSeconds).send(overloaded);
     if (status >= 500) telemetry.log.error({ err: error, requestId: request.id }, 'a request failed');
-    return refuse(request, reply, status, error.message);
+    return refuse(request, reply, status, error.message, error.extensions?.code);
   };
   const drain = createDrain({
     hurry() {

@@ -210,8 +210,8 @@ describe('GraphQL over HTTP', () => {
         query: `mutation { createNote(input: { title: "${title}", content: "c" }) { errors { code } } }`,
       });
     const session = () => ({ ...json, authorization: `Bearer ${token}` });
-    const refused = (message: string) => ({
-      errors: [{ message, extensions: { code: 'BAD_REQUEST', requestId: expect.stringMatching(uuid) } }],
+    const refused = (message: string, code = 'BAD_REQUEST') => ({
+      errors: [{ message, extensions: { code, requestId: expect.stringMatching(uuid) } }],
     });
 
     test.each(['iso-8859-1', 'ISO-8859-1', '"iso-8859-1"', 'utf-16', 'utf-8; charset=utf-16', '', '"'])(
@@ -249,6 +249,15 @@ describe('GraphQL over HTTP', () => {
       for (let time = 0; time < 2; time += 1) await testbed.ask(query, { name: 'caf\u00e9' }, token);
       const body = Buffer.from(JSON.stringify({ query, variables: { name: 'caf\u00e9' } }), 'latin1');
       expect((await send({ method: 'POST', headers: session(), body })).status).toBe(400);
+    });
+
+    test('of more values than any operation needs is refused before it is parsed', async () => {
+      const withValues = (count: number, text = '') =>
+        JSON.stringify({ query: '{ __typename }', variables: { text, x: Array<number>(count).fill(1) } });
+      expect((await post(withValues(19_996, '[{,'.repeat(100_000)))).status).toBe(200);
+      const answer = await post(`${withValues(19_997).slice(0, -1)} is no JSON`);
+      const message = 'The request has more than 20000 values.';
+      expect([answer.status, answer.body]).toEqual([400, refused(message, 'QUERY_TOO_COMPLEX')]);
     });
 
     test('of valid UTF-8 is passed on unchanged', async () => {

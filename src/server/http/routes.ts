@@ -14,6 +14,7 @@ import {
   streamFormatFor,
   wantsPage,
 } from '../operation/content-negotiation.js';
+import { refuseRequest } from '../operation/cost/document-limits.js';
 import { serverSentEvents, type StreamFormat } from '../stream/stream-format.js';
 import type { GraphqlStreams } from '../stream/stream-server.js';
 import type { Drain } from './graceful-shutdown.js';
@@ -24,23 +25,32 @@ import { dataHeaders, noStore, requestId } from './response-headers.js';
 import type { CompiledQueries } from './compiled-queries.js';
 import type { Pages } from '../pages/pages.js';
 
-/** An error as Fastify reports it. */
-export type Fault = Error & { readonly statusCode?: number };
+/** An error as Fastify reports it; one of ours may have a code. */
+export type Fault = Error & {
+  readonly statusCode?: number;
+  readonly extensions?: { readonly code?: string };
+};
 
 /** The body of a refusal before any operation began, in the shape of a GraphQL response. */
-function toErrors(status: number, fault: string, id: string) {
+function toErrors(status: number, fault: string, id: string, badRequest = 'BAD_REQUEST') {
   const [code, message] =
-    status >= 500 ? ['INTERNAL_SERVER_ERROR', 'Internal server error.'] : ['BAD_REQUEST', fault];
+    status >= 500 ? ['INTERNAL_SERVER_ERROR', 'Internal server error.'] : [badRequest, fault];
   return { errors: [{ message, extensions: { code, requestId: id } }] };
 }
 
 /** Refuses a request in a form that GraphQL clients can read. */
-export function refuse(request: FastifyRequest, reply: FastifyReply, status: number, fault: string) {
+export function refuse(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  status: number,
+  fault: string,
+  code?: string,
+) {
   const type = refusalTypeFor(request.headers.accept, status);
   return reply
     .code(status)
     .type(type)
-    .send(toErrors(status, fault, request.id));
+    .send(toErrors(status, fault, request.id, code));
 }
 
 /** In bytes: a longer body waits for its turn to be parsed. */
@@ -112,6 +122,8 @@ function parseBodies(
   const parseJson = routes.getDefaultJsonParser('ignore', 'ignore');
   routes.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     if (!isUtf8(body)) return done(notUtf8());
+    const refusal = refuseRequest(body);
+    if (refusal) return done(Object.assign(refusal, { statusCode: 400 }));
     const caller = networkCaller(request.raw);
     const parsed = admission.ledger.open(caller, 'parsed');
     if (!parsed.resize(heapOfJson(body))) return done(new OverloadedRequest());

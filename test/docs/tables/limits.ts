@@ -11,6 +11,7 @@ import {
   maxFields,
   maxLines,
   maxName,
+  maxRequestValues,
   operationMs,
   parseOptions,
 } from '../../../src/server/operation/cost/document-limits.js';
@@ -63,6 +64,11 @@ const requests = [
     'the others wait for their turn',
   ],
   ['body of a request or webhook', mebibytes(maxBodyBytes), '`413`'],
+  [
+    'values of a request: its commas and opening brackets',
+    count(maxRequestValues),
+    `${tooComplex}; a websocket is closed with \`4400\``,
+  ],
   ['time in which a client reads nothing of its answer', minutes(stalledMs), 'the connection is closed'],
 ];
 

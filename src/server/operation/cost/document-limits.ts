@@ -1,7 +1,7 @@
 import { GraphQLError, Source, TokenKind, type ExecutionResult, type OperationTypeNode } from 'graphql';
 import type { Context } from '../../../api/context.js';
 import { OperationTooComplex } from '../../../graphql/errors.js';
-import { isLongerAsJson } from '../../../lib/json-size.js';
+import { hasMoreValues, isLongerAsJson } from '../../../lib/json-size.js';
 import { tokensOf } from './tokens.js';
 import { nestingOf } from './document-depth.js';
 
@@ -18,6 +18,8 @@ export const maxDepth = 200;
 export const maxLines = 10_000;
 /** In characters. GraphQL repeats names in its errors, and there may be a hundred of those. */
 export const maxName = 255;
+/** How many values a request has, by its commas and opening brackets: three times what an operation needs. */
+export const maxRequestValues = 20_000;
 /** How many fields the values of an operation's variables may have. */
 export const maxFields = 10_000;
 /** In an answer. */
@@ -39,6 +41,15 @@ const tooLong = `The response has more than ${maxCharacters} characters: request
 /** The error for an operation that is, or asks for, more than it may. */
 export function tooComplex(message: string): GraphQLError {
   return new GraphQLError(message, { extensions: { code: 'QUERY_TOO_COMPLEX', http: { status: 400 } } });
+}
+
+/**
+ * Why a request is refused before it is parsed: of a megabyte of empty objects the parser would make so many that to
+ * make them, to look at them and to let go of them takes half a second.
+ */
+export function refuseRequest(json: Uint8Array): GraphQLError | undefined {
+  if (!hasMoreValues(json, maxRequestValues)) return undefined;
+  return tooComplex(`The request has more than ${maxRequestValues} values.`);
 }
 
 /**
