@@ -1,7 +1,7 @@
 /**
- * Builds `dist`: the gateway (tsc), the packages that it uses and the pages (Vite). With `--if-stale`, builds only if
- * the sources differ from those of the last build, so that `npm start` is quick but never runs outdated code. Sources
- * are compared by content, since a checkout or a copy may set any timestamp.
+ * Builds `dist`: the gateway with the packages that it uses, the pages and the client package. With `--if-stale`, builds
+ * only if the sources differ from those of the last build, so that `npm start` is quick but never runs outdated code.
+ * Sources are compared by content, since a checkout or a copy may set any timestamp.
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -13,9 +13,8 @@ const settings = [
   'package.json',
   'package-lock.json',
   'tsconfig.json',
-  'tsconfig.build.json',
   '.ci/build.js',
-  '.ci/packages.js',
+  '.ci/bundle.js',
   '.ci/client-package.js',
 ];
 const fingerprintFile = '.sources';
@@ -44,8 +43,7 @@ function run(tool, ...options) {
 
 /** Each step builds its part into the folder `out`, in this order. */
 const steps = [
-  (out) => run('typescript/bin/tsc', '-p', 'tsconfig.build.json', '--outDir', out),
-  (out) => vite('.ci/packages.js', join(out, 'node_modules')),
+  (out) => vite('.ci/bundle.js', out),
   (out) => vite('src/console/vite.config.ts', join(out, 'console')),
   (out) => buildDocs(join(out, 'docs')),
   (out) => run('../.ci/client-package.js', out),

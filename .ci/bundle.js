@@ -1,0 +1,32 @@
+/**
+ * Bundles the gateway and the packages that it uses, for Vite: a start then opens 25 files instead of 1,600, and takes
+ * half the time. Names in the code stay as they are, for stacks and profiles.
+ */
+import { defineConfig } from 'vite';
+
+/** Left out: the first looks for its native code next to itself, the others are optional peers. */
+const leftOut = [
+  '@photostructure/sqlite',
+  '@opentelemetry/exporter-trace-otlp-http',
+  '@opentelemetry/resources',
+  '@opentelemetry/sdk-trace-node',
+];
+
+export default defineConfig({
+  publicDir: false,
+  // Resolves to the same files as Node.js does, so that there is only one copy of `graphql`.
+  resolve: { extensions: ['.js', '.json'] },
+  ssr: { noExternal: true, external: leftOut, resolve: { conditions: ['node'], mainFields: ['main'] } },
+  build: {
+    ssr: true,
+    target: 'node20',
+    sourcemap: true,
+    reportCompressedSize: false,
+    rolldownOptions: {
+      // The second is loaded by its address.
+      input: { main: 'src/main.ts', 'api/sqlite-writer': 'src/api/sqlite-writer.ts' },
+      // All beside `main.js`, since `gateway.ts` has addresses relative to itself.
+      output: { chunkFileNames: '[name].js', sourcemapExcludeSources: true },
+    },
+  },
+});
