@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { Database } from '../database.js';
 import { withLease } from '../leases.js';
 import type { Executor } from '../store.js';
-import { indexTimeoutMs } from './postgres-connection.js';
+import { indexTimeoutMs } from './time-limits.js';
 
 /** When the log is divided; tests divide smaller ones. */
 interface PartitionSizes {

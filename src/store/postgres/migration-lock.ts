@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { indexTimeoutMs, type GuardedConnection } from './postgres-connection.js';
+import type { GuardedConnection } from './postgres-connection.js';
+import { indexTimeoutMs } from './time-limits.js';
 
 /** The number of Kysely's own lock, which earlier versions of this program take. */
 const lockId = '3853314791062309107';

@@ -1,12 +1,6 @@
 import { DatabaseError, type PoolClient, type QueryResult } from 'pg';
-import {
-  GuardedConnection,
-  isEnd,
-  serverLimits,
-  timeoutOf,
-  type Pools,
-  type Statement,
-} from './postgres-connection.js';
+import { GuardedConnection, isEnd, timeoutOf, type Pools, type Statement } from './postgres-connection.js';
+import { serverLimits } from './time-limits.js';
 import { timelineStatement } from './timeline.js';
 
 /**

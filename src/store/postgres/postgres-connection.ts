@@ -14,14 +14,13 @@ import { digest } from '../../lib/sealer.js';
 import { transactionEnded } from '../sql/parameters.js';
 import { bind } from './postgres-bind.js';
 import type { PrimaryFinder } from './primary-finder.js';
+import { indexTimeoutMs } from './time-limits.js';
 import type { TimelineFence } from './timeline.js';
 
 /** Pool sizes: ten connections in all, beside the one that listens. */
 const connections = { reading: 6, writing: 4 };
 /** How long to wait for a connection. */
 const connectTimeoutMs = 5_000;
-/** How long creating an index on a large table may take. */
-export const indexTimeoutMs = 3_600_000;
 
 /** Postgres's error code where its limit of connections, or the user's own, is reached. */
 const tooManyConnections = '53300';
@@ -43,14 +42,6 @@ function exactNumber(text: string): number {
   if (!Number.isSafeInteger(number)) throw new RangeError('An integer is too large to be exact.');
   return number;
 }
-
-/** The limits that the server keeps, in milliseconds. */
-export const serverLimits = {
-  // A query that hangs, on a mute server or a lock, frees its connection well within an operation's deadline.
-  statement_timeout: 10_000,
-  // A replica that froze inside a transaction must not lock the log's head for ever.
-  idle_in_transaction_session_timeout: 10_000,
-};
 
 /** The settings of every connection, also to a pool in transaction mode, which takes no limits as a connection is made. */
 export const settings: ClientConfig = {
