@@ -55,13 +55,14 @@ export async function recorded(kysely: Executor, table: string): Promise<readonl
   return rows.map(({ name }) => name);
 }
 
-/** Runs the migrations that are not recorded; recorded ones that are not among these are passed over. */
+/** Runs the migrations that are not recorded, if any; recorded ones that are not among these are passed over. */
 async function run(
   kysely: Executor,
   table: string,
   migrations: Readonly<Record<string, Migration>>,
 ): Promise<void> {
   const names = await recorded(kysely, table);
+  if (Object.keys(migrations).every((name) => names.includes(name))) return;
   const passedOver = Object.fromEntries(names.map((name) => [name, { up: async () => undefined }]));
   const migrator = new Migrator({
     db: kysely,
