@@ -24,6 +24,7 @@ import { createWebhookFamilies, recordDeliveries } from './api/webhook-families.
 import { createCursors } from './graphql/relay/relay.js';
 import { createSchema } from './api/schema.js';
 import { clientSdl } from './api/schema-text.js';
+import { lazy } from './lib/lazy.js';
 import { MemoryLedger } from './lib/memory-ledger.js';
 import { createSealer } from './lib/sealer.js';
 import type { SandboxInfo } from './server/pages/pages.js';
@@ -105,7 +106,10 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
     const sealer = createSealer([firstKey, ...olderKeys]);
     const cursors = createCursors(sealer);
     const listenUrl = config.databaseListenUrl;
-    const database = begun(await openDatabase(config.databaseUrl, { writer, listenUrl, log: telemetry.log }));
+    const opening = openDatabase(config.databaseUrl, { writer, listenUrl, log: telemetry.log });
+    // While the database is opened, by a thread of its own or over the network.
+    const schema = countLists(createSchema(modules.schema, config.introspection));
+    const database = begun(await opening);
     void database.lost.then((err) =>
       telemetry.log.fatal({ err }, 'this process can no longer write to the database and must exit'),
     );
@@ -204,8 +208,8 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
         documents: trusted.documents,
         docs: modules.docs,
         streamBeatMs,
-        schema: countLists(createSchema(modules.schema, config.introspection)),
-        sdl: clientSdl(modules.schema),
+        schema,
+        sdl: lazy(() => clientSdl(modules.schema)),
         makeContext,
         sessions,
         receiver,

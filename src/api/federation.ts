@@ -8,16 +8,16 @@ import { eachOrError, findByType, isNodeType, type Node } from './nodes.js';
 import { serviceKeys } from './schema-text.js';
 
 /**
- * The resolvers of `schema/federation.graphql`. `sdl` is the schema as a subgraph, which is part of introspection:
+ * The resolvers of `schema/federation.graphql`. `sdl` returns the schema as a subgraph, which is part of introspection:
  * without that it is for signed-in callers only.
  */
-export function federationResolvers(sdl: string, introspection: boolean): Resolvers<Context> {
+export function federationResolvers(sdl: () => string, introspection: boolean): Resolvers<Context> {
   return {
     _Entity: { __resolveType: ({ kind }) => kind },
     Query: {
       _service(_, __, context) {
         if (!introspection) requireCaller(context);
-        return { sdl };
+        return { sdl: sdl() };
       },
       _entities(_, { representations }, context) {
         requireCaller(context);

@@ -17,6 +17,7 @@ import { readSdl, subgraphSdl } from './schema-text.js';
 import { GatewayError } from '../graphql/errors.js';
 import type { Resolvers } from '../generated/resolvers.js';
 import { instant } from '../lib/iso-instant.js';
+import { lazy } from '../lib/lazy.js';
 import { notesResolvers } from '../domains/notes/resolvers.js';
 import { paymentsResolvers } from '../domains/payments/resolvers.js';
 import { maxPageSize } from '../graphql/relay/relay.js';
@@ -95,10 +96,10 @@ const resolvers: readonly Resolvers<Context>[] = [
 
 /** The SDL files in `folder` and the domains' resolvers as one executable schema. */
 export function createSchema(folder: URL, introspection = true): GraphQLSchema {
-  const federation = federationResolvers(subgraphSdl(folder), introspection);
+  const sdl = lazy(() => subgraphSdl(folder));
   return makeExecutableSchema({
     typeDefs: buildASTSchema(readSdl(folder)),
-    resolvers: [...resolvers, federation, scalars],
+    resolvers: [...resolvers, federationResolvers(sdl, introspection), scalars],
     resolverValidationOptions: { requireResolversToMatchSchema: 'error' },
   });
 }

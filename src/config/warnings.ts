@@ -49,9 +49,9 @@ function meantBy(name: string): string | undefined {
   return [...longer, ...alike].toSorted((a, b) => leven(name, a) - leven(name, b))[0];
 }
 
-/** Letters that differ; two that are swapped count as one. */
+/** Letters that differ, 3 for more of them; two that are swapped count as one. */
 function distance(name: string, other: string): number {
-  const letters = leven(name, other);
+  const letters = leven(name, other, { maxDistance: 3 });
   const swapped = letters === 2 && name.length === other.length && sorted(name) === sorted(other);
   return swapped ? 1 : letters;
 }

@@ -83,7 +83,7 @@ export interface ServerOptions {
   /** Where `/metrics` is served by itself; undefined for at `port`, with the rest. */
   readonly metricsPort: number | undefined;
   readonly schema: GraphQLSchema;
-  readonly sdl: string;
+  readonly sdl: () => string;
   readonly makeContext: MakeContext;
   readonly sessions: Sessions;
   readonly receiver: Receiver;

@@ -179,8 +179,8 @@ function notUtf8(): Fault {
 export function serveSchema(
   routes: FastifyInstance,
   options: {
-    /** The schema as clients see it. */
-    readonly sdl: string;
+    /** Returns the schema as clients see it. */
+    readonly sdl: () => string;
     readonly introspection: boolean;
     readonly callers: Pick<Callers, 'find'>;
   },
@@ -190,7 +190,7 @@ export function serveSchema(
     const isShown =
       options.introspection || (await options.callers.find(request.headers, undefined, true)) !== undefined;
     if (!isShown) return refuse(request, reply, 404, 'The schema is shown to signed-in callers only.');
-    return reply.type('text/plain; charset=utf-8').send(sdl);
+    return reply.type('text/plain; charset=utf-8').send(sdl());
   });
 }
 
