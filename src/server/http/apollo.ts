@@ -148,7 +148,7 @@ export class GraphqlHttp {
     reply.headers(Object.fromEntries(answer.headers));
     const { string: text } = answer.body;
     if (!holdAnswer(admission.ledger, caller, reply.raw, text.length)) return this.#refuse(reply, withheld);
-    await reply.code(answer.status ?? 200).send(await encodeText(text, () => admission.breathe(caller)));
+    await reply.code(answer.status ?? 200).send(await encodeText([text], () => admission.breathe(caller)));
   }
 
   async #refuse(reply: FastifyReply, answer: typeof withheld): Promise<void> {

@@ -7,11 +7,11 @@ import { createCache } from '../../lib/cache/cache.js';
 import type { TrustedDocuments } from '../documents/trusted-documents.js';
 import { CompiledDocuments } from '../operation/compiled-documents.js';
 import type { Costs } from '../operation/cost/query-cost.js';
-import { isTooLong } from '../operation/cost/document-limits.js';
+import { maxCharacters } from '../operation/cost/document-limits.js';
 import type { Meter } from '../operation/operation-metrics.js';
 import { CompilableRequests } from './compilable-requests.js';
 import { isPlain } from './plain-request.js';
-import { answerText, encodeText } from '../operation/answer-text.js';
+import { answerParts, encodeText } from '../operation/answer-text.js';
 import { holdAnswer, type Admission, type Work as AdmittedWork } from '../operation/admission.js';
 
 /** A request that the compiled queries have begun. */
@@ -143,11 +143,13 @@ export class CompiledQueries {
     const breathe = () => admission.breathe(caller);
     const pause = breathe();
     if (pause) await pause;
-    if (mayBeLong && isTooLong(result)) return false;
     const ended = performance.now();
-    const text = mayBeLong ? await answerText(result, breathe) : JSON.stringify(result);
-    if (!holdAnswer(admission.ledger, caller, response, text.length)) return false;
-    const encoding = encodeText(`${text}\n`, breathe);
+    const parts = mayBeLong ? await answerParts(result, breathe, maxCharacters) : [JSON.stringify(result)];
+    if (!parts) return false;
+    parts.push('\n');
+    const length = parts.reduce((all, part) => all + part.length, 0);
+    if (!holdAnswer(admission.ledger, caller, response, length)) return false;
+    const encoding = encodeText(parts, breathe);
     send(response, headers, context, encoding instanceof Promise ? await encoding : encoding);
     work.work.end();
     const how = { transport: 'http', type: 'query', operation: admitted.operation } as const;

@@ -1,49 +1,98 @@
-import { isObject } from '../../lib/json.js';
 import type { Breathe } from './admission.js';
 
 /** In characters. A longer text is encoded before it is sent. */
 const longText = 256 * 1024;
+/** In characters. To make or encode so many takes less than a millisecond. */
+const partLength = 64 * 1024;
+/** How deep an answer is taken apart: to the items of a connection. */
+const levels = 4;
 
-/** The text of an answer as `JSON.stringify` makes it, root field by root field: others are served in between. */
-export async function answerText(answer: object, breathe: Breathe): Promise<string> {
-  const members: string[] = [];
-  for (const [name, value] of Object.entries(answer) as [string, unknown][]) {
-    if (value === undefined) continue;
-    const text = name === 'data' && isObject(value) ? await dataText(value, breathe) : JSON.stringify(value);
-    members.push(`${JSON.stringify(name)}:${text}`);
-  }
-  return `{${members.join(',')}}`;
-}
-
-async function dataText(data: object, breathe: Breathe): Promise<string> {
-  const fields: string[] = [];
-  for (const [name, value] of Object.entries(data) as [string, unknown][]) {
+/**
+ * The text of an answer as `JSON.stringify` makes it, in parts, between which others are served. Undefined if it has more
+ * than `most` characters.
+ */
+export async function answerParts(
+  answer: object,
+  breathe: Breathe,
+  most = Infinity,
+): Promise<string[] | undefined> {
+  const parts: string[] = [];
+  let length = 0;
+  let part = '';
+  for (const piece of piecesOf(answer, levels)) {
+    part += piece;
+    if (part.length < partLength) continue;
+    length += part.length;
+    if (length > most) return undefined;
+    parts.push(part);
+    part = '';
     const pause = breathe();
     if (pause) await pause;
-    if (value !== undefined) fields.push(`${JSON.stringify(name)}:${JSON.stringify(value)}`);
   }
-  return `{${fields.join(',')}}`;
+  return length + part.length > most ? undefined : [...parts, part];
 }
 
-/** In characters. To encode so many takes some milliseconds. */
-const pieceLength = 1_000_000;
+/** The parts of an answer's text in one. */
+export async function answerText(answer: object, breathe: Breathe): Promise<string> {
+  return (await answerParts(answer, breathe))!.join('');
+}
+
+/** A value as JSON, taken apart so deep. */
+function* piecesOf(value: unknown, depth: number): Generator<string> {
+  if (depth === 0 || typeof value !== 'object' || value === null || 'toJSON' in value) {
+    yield JSON.stringify(value);
+    return;
+  }
+  let before = Array.isArray(value) ? '[' : '{';
+  if (Array.isArray(value))
+    for (const item of value as unknown[]) {
+      yield before;
+      yield* piecesOf(item, depth - 1);
+      before = ',';
+    }
+  else
+    for (const [name, member] of Object.entries(value)) {
+      if (member === undefined) continue;
+      yield `${before}${JSON.stringify(name)}:`;
+      yield* piecesOf(member, depth - 1);
+      before = ',';
+    }
+  if (before !== ',') yield before;
+  yield Array.isArray(value) ? ']' : '}';
+}
 
 /** A text as it is sent: a long one is encoded as UTF-8 first. It has no lone surrogates, as JSON has none. */
-export function encodeText(text: string, breathe: Breathe): string | Promise<Buffer> {
-  return text.length > longText ? encodePieces(text, breathe) : text;
+export function encodeText(parts: readonly string[], breathe: Breathe): string | Promise<Buffer> {
+  const length = parts.reduce((all, part) => all + part.length, 0);
+  return length > longText ? encodeParts(parts, breathe) : parts.join('');
 }
 
-/** Encodes piece by piece: others are served in between. */
-async function encodePieces(text: string, breathe: Breathe): Promise<Buffer> {
-  const pieces: Buffer[] = [];
-  for (let at = 0, end = 0; at < text.length; at = end) {
+/** Encodes piece by piece, into one buffer: others are served in between. */
+async function encodeParts(parts: readonly string[], breathe: Breathe): Promise<Buffer> {
+  let size = 0;
+  for (const piece of slicesOf(parts)) {
+    size += Buffer.byteLength(piece);
     const pause = breathe();
     if (pause) await pause;
-    end = at + pieceLength;
-    if (isHighSurrogate(text.charCodeAt(end - 1))) end += 1;
-    pieces.push(Buffer.from(text.slice(at, end)));
   }
-  return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces);
+  const encoded = Buffer.allocUnsafe(size);
+  let at = 0;
+  for (const piece of slicesOf(parts)) {
+    at += encoded.write(piece, at);
+    const pause = breathe();
+    if (pause) await pause;
+  }
+  return encoded;
+}
+
+/** The texts in short pieces, which part no character. */
+function* slicesOf(texts: readonly string[]): Generator<string> {
+  for (const text of texts)
+    for (let at = 0, end = 0; at < text.length; at = end) {
+      end = at + 2 * partLength;
+      if (isHighSurrogate(text.charCodeAt(end - 1))) end += 1;
+      yield text.slice(at, end);
+    }
 }
 
 const isHighSurrogate = (unit: number) => unit >= 0xd800 && unit < 0xdc00;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { answerText, encodeText } from '../../../src/server/operation/answer-text.js';
+import { answerParts, answerText, encodeText } from '../../../src/server/operation/answer-text.js';
 
 test.each([
   {},
@@ -12,18 +12,29 @@ test.each([
   { errors: undefined, data: { a: undefined, b: true } },
   { data: Object.assign(Object.create(null) as object, { a: 1 }) },
   { data: {} },
+  { data: { a: [], b: { toJSON: () => 'é' }, c: [[{}], [{ d: { e: { f: [1] } } }]] } },
 ])('the text of an answer is what JSON.stringify makes of it: %j', async (answer) => {
   expect(await answerText(answer, () => undefined)).toBe(JSON.stringify(answer));
 });
 
-test('waits before each root field for as long as it is told to', async () => {
+test('is made in parts: waits for as long as it is told to after each', async () => {
+  const long = 'x'.repeat(100_000);
+  const nodes = [{ content: long }, { content: long, others: [long] }, long, 'short'];
   const waits: string[] = [];
-  const text = await answerText({ data: { a: 1, b: 2 } }, () => {
+  const text = await answerText({ data: { notes: { nodes } } }, () => {
     waits.push('asked');
     return Promise.resolve().then(() => void waits.push('went on'));
   });
-  expect(text).toBe('{"data":{"a":1,"b":2}}');
-  expect(waits).toEqual(['asked', 'went on', 'asked', 'went on']);
+  expect(text).toBe(JSON.stringify({ data: { notes: { nodes } } }));
+  expect(waits.join()).toBe('asked,went on,asked,went on,asked,went on');
+});
+
+test('is not made of an answer that is longer than it may be', async () => {
+  const answer = { data: { notes: Array<string>(10).fill('é'.repeat(20_000)) } };
+  const { length } = JSON.stringify(answer);
+  const within = await answerParts(answer, () => undefined, length);
+  expect(within?.join('')).toBe(JSON.stringify(answer));
+  expect(await answerParts(answer, () => undefined, length - 1)).toBeUndefined();
 });
 
 test.each([0, 1, 2])(
@@ -31,15 +42,15 @@ test.each([0, 1, 2])(
   async (shift) => {
     const text = `${'x'.repeat(shift)}${'é😀'.repeat(800_000)}`;
     let waits = 0;
-    const bytes = await encodeText(text, () => {
+    const bytes = await encodeText([text, '', 'é'], () => {
       waits += 1;
       return undefined;
     });
-    expect(Buffer.from(text).equals(bytes as Buffer)).toBe(true);
+    expect(Buffer.from(`${text}é`).equals(bytes as Buffer)).toBe(true);
     expect(waits).toBeGreaterThan(2);
   },
 );
 
 test('a short text is sent as it is', () => {
-  expect(encodeText('{"data":{}}', () => undefined)).toBe('{"data":{}}');
+  expect(encodeText(['{"data":{}}', '\n'], () => undefined)).toBe('{"data":{}}\n');
 });
