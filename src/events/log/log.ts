@@ -181,27 +181,33 @@ export type EventRow = Awaited<ReturnType<ReturnType<typeof prepareRead>>>[numbe
 
 /** The entry of a row. */
 export function entryOf(row: EventRow): LogEntry {
-  const { family, event_id, entity_id, event, entity } = row;
-  const known = {
-    ...placeOf(row),
-    family,
-    eventId: fromKeyText(event_id),
-    entityId: entity_id === null ? null : fromKeyText(entity_id),
-    weight: (event?.length ?? 0) + (entity?.length ?? 0),
-  };
   try {
-    return {
-      ...known,
-      event: event === null ? null : readStoredEvent(event),
-      entity: entity === null ? null : JSON.parse(entity),
-    };
+    return entryWith(
+      row,
+      row.event === null ? null : readStoredEvent(row.event),
+      row.entity === null ? null : JSON.parse(row.entity),
+    );
   } catch (cause) {
-    return corrupt(known, cause);
+    return corrupt(entryWith(row, null, null), cause);
   }
 }
 
+/** Written out: to spread one object into another would take longer than to read the row. */
+function entryWith(row: EventRow, event: unknown, entity: unknown): LogEntry {
+  return {
+    seq: row.seq,
+    witness: placeOf(row).witness,
+    family: row.family,
+    eventId: fromKeyText(row.event_id),
+    entityId: row.entity_id === null ? null : fromKeyText(row.entity_id),
+    event,
+    entity,
+    weight: (row.event?.length ?? 0) + (row.entity?.length ?? 0),
+  };
+}
+
 /** Only whoever wants the event is told: those who do not can pass it. */
-function corrupt(known: Omit<LogEntry, 'event' | 'entity'>, cause: unknown): LogEntry {
+function corrupt(known: LogEntry, cause: unknown): LogEntry {
   return {
     ...known,
     get event(): never {
