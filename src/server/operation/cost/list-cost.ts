@@ -6,20 +6,26 @@ import { maxCost, maybeApplied, tooManyFields } from './document-limits.js';
 
 /** A tally of the fields that lists add because they are longer than estimated. */
 export function createTally(): Tally {
-  let fields = 0;
+  return new ListTally();
+}
+
+/** A class, since each operation and update has one: an object literal with a getter takes longer to make. */
+class ListTally implements Tally {
+  #fields = 0;
   /** Costs of a row, by the nodes of the field: at one place in the operation these are always the same array. */
-  const rowCosts = new Map<GraphQLResolveInfo['fieldNodes'], number>();
-  return {
-    exceeds(more, info) {
-      const cost = rowCosts.get(info.fieldNodes) ?? costOfRow(info);
-      rowCosts.set(info.fieldNodes, cost);
-      fields += more * cost;
-      return this.exceeded;
-    },
-    get exceeded() {
-      return fields > maxCost;
-    },
-  };
+  #rowCosts: Map<GraphQLResolveInfo['fieldNodes'], number> | undefined;
+
+  get exceeded(): boolean {
+    return this.#fields > maxCost;
+  }
+
+  exceeds(more: number, info: GraphQLResolveInfo): boolean {
+    this.#rowCosts ??= new Map();
+    const cost = this.#rowCosts.get(info.fieldNodes) ?? costOfRow(info);
+    this.#rowCosts.set(info.fieldNodes, cost);
+    this.#fields += more * cost;
+    return this.exceeded;
+  }
 }
 
 /** Has this schema's resolvers count the rows of lists whose length is unknown beforehand, and returns it. */
