@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { hasMoreValues } from '../../src/lib/json-size.js';
+import { hasMoreValues, heapOfJson } from '../../src/lib/json-size.js';
 
 test.each([
   ['[1,2,3]', 3],
@@ -9,4 +9,20 @@ test.each([
 ])('counts the commas and opening brackets outside of strings: %s', (text, count) => {
   const bytes = Buffer.from(text);
   expect([hasMoreValues(bytes, count - 1), hasMoreValues(bytes, count)]).toEqual([true, false]);
+});
+
+test('finds the end of a long string', () => {
+  const long = 'x,'.repeat(100);
+  const bytes = Buffer.from(
+    JSON.stringify([long, `${long}\\"${long}`, { [`\\${long}`]: `"${long}\\` }, [], '']),
+  );
+  expect([hasMoreValues(bytes, 6), hasMoreValues(bytes, 7)]).toEqual([true, false]);
+});
+
+test('weighs what JSON.parse makes of a text, for which its strings count as they are', () => {
+  const heap = (value: unknown) => heapOfJson(Buffer.from(JSON.stringify(value)));
+  expect(heap(Array.from({ length: 10_000 }, () => ({})))).toBeGreaterThan(10_000 * 60);
+  const text = heap(['{},'.repeat(10_000)]);
+  expect(text).toBeGreaterThan(30_000);
+  expect(text).toBeLessThan(100_000);
 });
