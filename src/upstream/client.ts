@@ -13,6 +13,7 @@ import { createGuard, type Guard } from './circuit-breaker.js';
 import { type Account, createQuota } from './hourly-quota.js';
 import { createRecords } from '../lib/cache/per-caller.js';
 import { isLimit, secondsToWait } from './rate-limit-headers.js';
+import { createPace } from '../lib/async/pace.js';
 import { heapOfJson } from '../lib/json-size.js';
 import type { Holding } from '../lib/memory-ledger.js';
 import type { RateLimit } from '../lib/rate-limit.js';
@@ -92,6 +93,8 @@ interface Holder {
 }
 
 const connections = 128;
+/** In bytes: a longer answer waits for its turn to be read. */
+const longAnswer = 64 * 1024;
 const defaultHeaders: Exchange['headers'] = { accept: 'application/json', 'accept-encoding': 'identity' };
 /** Redirects that mean that nothing was done here; after any other, something may have been (RFC 9110 §15.4). */
 const sentElsewhere: readonly number[] = [301, 307, 308];
@@ -120,6 +123,8 @@ class UpstreamClient implements Upstream {
   readonly #holderOf: (token: string) => Holder;
   readonly #logFailure: LogFailure;
   readonly #guard: Guard;
+  /** Long answers are read one in a turn of the event loop, callers in turn. */
+  readonly #longWork = createPace(1);
 
   constructor(options: UpstreamOptions) {
     this.#options = options;
@@ -176,15 +181,13 @@ class UpstreamClient implements Upstream {
       if (wait !== undefined) throw this.#limited(wait);
       const guarded = { repeatable: method === 'GET', caller };
       const reply = await this.#guard(guarded, () => this.#attempt(sent, holder?.account, deadline, memory));
-      if (memory?.add(heapOfJson(reply.body)) === false) throw new UpstreamError(name, 'overloaded');
-      const answer = this.#accept(reply, holder?.account);
-      traced?.span?.setAttribute('http.response.status_code', answer.status);
-      const outcome = read(answer);
-      if (outcome !== undefined) return outcome;
-      throw new UpstreamError(name, 'misshapen', {
-        uncertain: true,
-        cause: { status: answer.status },
-      });
+      const take = () => {
+        if (memory?.add(heapOfJson(reply.body)) === false) throw new UpstreamError(name, 'overloaded');
+        const answer = this.#accept(reply, holder?.account);
+        traced?.span?.setAttribute('http.response.status_code', answer.status);
+        return this.#read(answer, read);
+      };
+      return reply.body.length > longAnswer ? await this.#longWork.do(take, caller) : take();
     } catch (error) {
       this.#logFailure(sent, error, started);
       failSpan(traced?.span, error instanceof UpstreamError ? error.reason : 'broken');
@@ -270,6 +273,13 @@ class UpstreamClient implements Upstream {
       retryAfter,
       cause: { status: reply.status },
     });
+  }
+
+  #read<T>(answer: UpstreamAnswer, read: (answer: UpstreamAnswer) => T | undefined): T {
+    const outcome = read(answer);
+    if (outcome !== undefined) return outcome;
+    const cause = { status: answer.status };
+    throw new UpstreamError(this.#options.name, 'misshapen', { uncertain: true, cause });
   }
 
   #accept(reply: Reply, account: Account | undefined): UpstreamAnswer {
