@@ -4,7 +4,7 @@ import { utimesSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
 import { postGraphql } from './drain/requests.js';
-import { createTestFile } from './support/engines.js';
+import { createTestFile } from './support/sqlite.js';
 import { demo } from './support/testbed.js';
 
 const signIn = 'mutation ($input: SignInInput!) { signIn(input: $input) { sessionToken } }';

@@ -5,7 +5,7 @@ import { startGateway } from '../src/gateway.js';
 import { startSandbox, type Sandbox } from '../src/sandbox/sandbox.js';
 import { createTelemetry } from '../src/lib/telemetry/telemetry.js';
 import { testWriter } from './support/database.js';
-import { createTestFile } from './support/engines.js';
+import { createTestFile } from './support/sqlite.js';
 
 /** The errors that the next upstream clients throw when they stop. */
 const faults = vi.hoisted((): string[] => []);

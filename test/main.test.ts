@@ -5,7 +5,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { startSandbox } from '../src/sandbox/sandbox.js';
 import { createSender, settingsFor, start } from './bad-store/sending.js';
 import { postGraphql } from './drain/requests.js';
-import { createTestFile } from './support/engines.js';
+import { createTestFile } from './support/sqlite.js';
 import { freePort } from './support/postgres-server.js';
 import { allGrants, demo } from './support/testbed.js';
 import { spawnGateway, startGatewayProcess, type ProcessOptions } from './support/process.js';

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
-import { createTestFile } from '../support/engines.js';
+import { createTestFile } from '../support/sqlite.js';
 import type { GatewayProcess } from '../support/process.js';
 import { canFreeze, canMount, fill, mountDisk, run, unmount } from './disk.js';
 import { createSender, expectReadiness, settingsFor, start, stored } from './sending.js';

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
 import { postGraphql } from '../drain/requests.js';
-import { createTestFile } from '../support/engines.js';
+import { createTestFile } from '../support/sqlite.js';
 import { demo } from '../support/testbed.js';
 import { createSender, settingsFor, start, stored } from './sending.js';
 

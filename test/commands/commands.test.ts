@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { startSandbox } from '../../src/sandbox/sandbox.js';
 import { createSender, settingsFor, start, stored } from '../bad-store/sending.js';
-import { createTestFile } from '../support/engines.js';
+import { createTestFile } from '../support/sqlite.js';
 import { trivium } from './trivium.js';
 
 test('keys prints a value for SECRET_KEYS, alone, and --version the version', async () => {

@@ -4,7 +4,7 @@ import { expect, inject, onTestFinished, test } from 'vitest';
 import { startSandbox } from '../../src/sandbox/sandbox.js';
 import { postGraphql } from '../drain/requests.js';
 import { settingsFor } from '../bad-store/sending.js';
-import { createTestFile } from '../support/engines.js';
+import { createTestFile } from '../support/sqlite.js';
 import { startGatewayProcess } from '../support/process.js';
 import { demo } from '../support/testbed.js';
 

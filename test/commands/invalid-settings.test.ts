@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { upstreams } from '../config/upstreams.js';
-import { createTestFile } from '../support/engines.js';
+import { createTestFile } from '../support/sqlite.js';
 import { trivium } from './trivium.js';
 
 test('a start exits with 1 for a partial set, and names what is missing', async () => {

@@ -4,7 +4,7 @@ import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-c
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
 import type { Environment } from '../../src/config/environment.js';
 import { launchBrowser } from '../support/browser.js';
-import { createTestFile } from '../support/engines.js';
+import { createTestFile } from '../support/sqlite.js';
 import { buildPages } from '../support/pages.js';
 import { startTestbed, type Testbed } from '../support/testbed.js';
 

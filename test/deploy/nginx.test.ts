@@ -6,7 +6,7 @@ import { Agent, request } from 'undici';
 import WebSocket from 'ws';
 import { startSandbox } from '../../src/sandbox/sandbox.js';
 import { settingsFor } from '../bad-store/sending.js';
-import { createTestFile } from '../support/engines.js';
+import { createTestFile } from '../support/sqlite.js';
 import { freePort } from '../support/postgres-server.js';
 import { startGatewayProcess } from '../support/process.js';
 

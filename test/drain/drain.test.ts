@@ -6,7 +6,7 @@ import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
 import { createDrain } from '../../src/server/http/graceful-shutdown.js';
 import { transports } from '../server/live/transports.js';
 import { openSocket, type RawSocket } from '../server/sockets.js';
-import { createTestFile } from '../support/engines.js';
+import { createTestFile } from '../support/sqlite.js';
 import { allGrants, demo } from '../support/testbed.js';
 import { startGatewayProcess, type GatewayProcess } from '../support/process.js';
 import { openConnection } from './raw-connection.js';

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../support/database.js';
 import { keyBeside } from '../../src/store/key-file.js';
-import { createTestFile } from '../support/engines.js';
+import { createTestFile } from '../support/sqlite.js';
 import { silent } from './open-database.js';
 
 const child = fileURLToPath(new URL('key-child.ts', import.meta.url));

@@ -2,7 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { leaseReleased, withLease } from '../../src/store/leases.js';
 import type { Database } from '../../src/store/database.js';
-import { createTestFile, engines } from '../support/engines.js';
+import { engines } from '../support/engines.js';
+import { createTestFile } from '../support/sqlite.js';
 import { open } from './open-database.js';
 
 const options = { ttlMs: 60_000 };

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../support/database.js';
-import { createTestFile } from '../support/engines.js';
+import { createTestFile } from '../support/sqlite.js';
 import { unprivileged } from '../support/unprivileged.js';
 import { open, silent } from './open-database.js';
 

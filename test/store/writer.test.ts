@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { openDatabase } from '../support/database.js';
-import { createTestFile } from '../support/engines.js';
+import { createTestFile } from '../support/sqlite.js';
 import { procedure } from './failing-procedure.js';
 import { silent } from './open-database.js';
 

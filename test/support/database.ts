@@ -1,3 +1,4 @@
+import { pino } from 'pino';
 import { openDatabase as open, type Database, type DatabaseOptions } from '../../src/store/database.js';
 
 /**
@@ -10,4 +11,9 @@ export const testWriter = () =>
 /** Opens a database whose writer also has the tests' own procedures. */
 export function openDatabase(url: string, { log }: Pick<DatabaseOptions, 'log'>): Promise<Database> {
   return open(url, { log, writer: testWriter() });
+}
+
+/** Gives an empty database its tables. */
+export async function migrate(url: string): Promise<void> {
+  await (await openDatabase(url, { log: pino({ level: 'silent' }) })).stop();
 }

@@ -1,6 +1,8 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { Client } from 'pg';
 import { inject } from 'vitest';
+import { lazy } from '../../src/lib/lazy.js';
+import { migrate } from './database.js';
 
 async function serverUrl(): Promise<string> {
   const answer = await fetch(inject('postgresStarter'));
@@ -20,13 +22,29 @@ export async function execute(url: string, statement: string): Promise<readonly 
   }
 }
 
-/** The address of a new, empty database on a real Postgres; rejects where none can run here. */
-export async function createTestDatabase(): Promise<string> {
+/**
+ * The address of a new database on a real Postgres, empty or a copy of another one; rejects where none can run here.
+ */
+export async function createTestDatabase(template = 'template1'): Promise<string> {
   const url = new URL(await serverUrl());
   const name = `test_${randomBytes(8).toString('hex')}`;
-  await execute(url.href, `create database ${name}`);
+  await execute(url.href, `create database ${name} template ${template}`);
   url.pathname = name;
   return url.href;
+}
+
+/** The name of a database that each worker migrates once: to do it anew takes longer than most tests. */
+const template = lazy(async () => {
+  const url = await createTestDatabase();
+  await migrate(url);
+  return new URL(url).pathname.slice(1);
+});
+
+/** The address of a new database on a real Postgres that has its tables, and a log of its own. */
+export async function createMigratedDatabase(): Promise<string> {
+  const url = await createTestDatabase(await template());
+  await execute(url, `update log_head set log_id = '${randomUUID()}'`);
+  return url;
 }
 
 /** Why no Postgres can run here; undefined where one does. */

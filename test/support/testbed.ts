@@ -9,6 +9,7 @@ import { startGateway, type Gateway } from '../../src/gateway.js';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
 import { createTelemetry, type Telemetry } from '../../src/lib/telemetry/telemetry.js';
 import { testWriter } from './database.js';
+import { writeMigratedFile } from './sqlite.js';
 
 /** The demo user's credentials. */
 export const demo = { email: 'demo@example.com', password: 'demo-password' };
@@ -69,13 +70,15 @@ export interface Testbed {
 export async function startTestbed(options: TestbedOptions = {}): Promise<Testbed> {
   const sandbox = options.sandbox ?? (await startSandbox());
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'trivium-'));
+  const file = join(folder, 'gateway.db');
+  if (options.folder === undefined) await writeMigratedFile(file);
   const lines: string[] = [];
   const telemetry = createTelemetry(options.settings?.['LOG_LEVEL'] ?? 'debug', {
     write: (line) => void lines.push(line),
   });
   const environment = {
     PORT: '0',
-    DATABASE_URL: `sqlite:${join(folder, 'gateway.db')}`,
+    DATABASE_URL: `sqlite:${file}`,
     GRANTS: JSON.stringify({ [demo.email]: allGrants }),
     ...sandbox.settings,
     ...options.settings,

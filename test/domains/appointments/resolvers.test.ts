@@ -17,7 +17,7 @@ import { createSealer } from '../../../src/lib/sealer.js';
 import { LightAbortController } from '../../../src/lib/async/abort.js';
 import { Reads } from '../../../src/store/sql/read-budget.js';
 import { recordStatements } from '../../store/open-database.js';
-import { createTestFile } from '../../support/engines.js';
+import { createTestFile } from '../../support/sqlite.js';
 import { postsOf, startReplica } from './replica.js';
 
 // oxlint-disable-next-line typescript/no-explicit-any -- tests pick members out of answers of every shape

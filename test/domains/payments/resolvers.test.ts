@@ -19,7 +19,7 @@ import { createSealer } from '../../../src/lib/sealer.js';
 import { LightAbortController } from '../../../src/lib/async/abort.js';
 import { Reads } from '../../../src/store/sql/read-budget.js';
 import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
-import { createTestFile } from '../../support/engines.js';
+import { createTestFile } from '../../support/sqlite.js';
 import { deliveryOf } from '../../support/events.js';
 import { callerWith, createTestClient, openLogAndFeed, type Answer } from '../../support/live.js';
 import { paymentEvent } from './events.js';

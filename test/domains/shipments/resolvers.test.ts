@@ -11,7 +11,7 @@ import {
 import { createShipments } from '../../../src/domains/shipments/state.js';
 import { LightAbortController } from '../../../src/lib/async/abort.js';
 import { Reads } from '../../../src/store/sql/read-budget.js';
-import { createTestFile } from '../../support/engines.js';
+import { createTestFile } from '../../support/sqlite.js';
 import { deliveryOf, skippedDelivery } from '../../support/events.js';
 import { callerWith, createTestClient, openLogAndFeed, type Answer } from '../../support/live.js';
 import { shipmentEvent } from './events.js';

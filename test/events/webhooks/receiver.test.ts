@@ -21,7 +21,7 @@ import { createShipmentFamily } from '../../../src/domains/shipments/webhook.js'
 import type { Database } from '../../../src/store/database.js';
 import { openDatabase } from '../../support/database.js';
 import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
-import { createTestFile } from '../../support/engines.js';
+import { createTestFile } from '../../support/sqlite.js';
 import { scrape } from '../../support/metrics.js';
 
 const mebibyte = 1024 * 1024;

@@ -5,7 +5,7 @@ import { json } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { startSandbox, type Sandbox } from '../../../src/sandbox/sandbox.js';
 import { createSender, settingsFor } from '../../bad-store/sending.js';
-import { createTestFile } from '../../support/engines.js';
+import { createTestFile } from '../../support/sqlite.js';
 import { startGatewayProcess, type GatewayProcess } from '../../support/process.js';
 import { startRecordingProxy } from '../../support/recording-proxy.js';
 import { demo } from '../../support/testbed.js';

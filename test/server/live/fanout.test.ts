@@ -16,7 +16,7 @@ import { MemoryLedger } from '../../../src/lib/memory-ledger.js';
 import { createRules } from '../../../src/server/operation/operation-rules.js';
 import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
 import { delivery, openTestLog } from '../../events/test-log.js';
-import { createTestFile } from '../../support/engines.js';
+import { createTestFile } from '../../support/sqlite.js';
 import { collect } from '../../support/memory.js';
 
 const ended = { done: true, value: undefined };

@@ -7,11 +7,11 @@ import { probeDatabase } from '../../../src/store/probe.js';
 import { migrate } from '../../../src/store/sql/migrate.js';
 import { migrationsFor } from '../../../src/store/sql/migrations.js';
 import { openDatabase } from '../../support/database.js';
-import { engines, noPostgres } from '../../support/engines.js';
+import { emptyEngines, noPostgres } from '../../support/engines.js';
 import { createTestDatabase, execute } from '../../support/postgres.js';
 import { open, silent } from '../open-database.js';
 
-describe.each(engines)('migrations on %s', (_, freshUrl) => {
+describe.each(emptyEngines)('migrations on %s', (_, freshUrl) => {
   test('create every table, and a log head with an id of its own', async () => {
     const database = await open(await freshUrl());
     const tables = await database.kysely.introspection.getTables();
@@ -132,7 +132,7 @@ async function createEarlierDatabase(url: string): Promise<string> {
   return url;
 }
 
-describe.each(engines)('later indexes on %s', (_, freshUrl) => {
+describe.each(emptyEngines)('later indexes on %s', (_, freshUrl) => {
   test('are added to a database of an earlier version, whose rows stay', async () => {
     const url = await freshUrl();
     const earlier = await openDatabase(url, { log: silent });
@@ -166,7 +166,7 @@ describe.each(engines)('later indexes on %s', (_, freshUrl) => {
   });
 });
 
-describe.each(engines)('going back from %s', (engine, freshUrl) => {
+describe.each(emptyEngines)('going back from %s', (engine, freshUrl) => {
   function record() {
     const lines: object[] = [];
     const write = (line: string) => void lines.push(JSON.parse(line) as object);

@@ -4,7 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Database } from '../../../src/store/database.js';
 import { openDatabase } from '../../support/database.js';
 import type { Executor } from '../../../src/store/store.js';
-import { createTestFile, engines } from '../../support/engines.js';
+import { engines } from '../../support/engines.js';
+import { createTestFile } from '../../support/sqlite.js';
 import { open, silent } from '../open-database.js';
 
 const refused: readonly (readonly [string, unknown, RegExp])[] = [

@@ -16,7 +16,7 @@ import { LightAbortController } from '../../../../src/lib/async/abort.js';
 import { createTelemetry } from '../../../../src/lib/telemetry/telemetry.js';
 import { UpstreamError } from '../../../../src/upstream/errors.js';
 import { abortedSignal } from '../../../support/endings.js';
-import { createTestFile } from '../../../support/engines.js';
+import { createTestFile } from '../../../support/sqlite.js';
 
 const appointment: NewAppointment = {
   status: 'BOOKED',
