@@ -121,9 +121,9 @@ export class CompiledQueries {
   async #attempt(request: IncomingMessage, response: ServerResponse, work: Work): Promise<boolean> {
     const { admission, meter, makeContext, callerOf } = this.#options;
     const headers = isUtf8(work.body) ? this.#learned.get(kindOf(request)) : undefined;
-    const plan = headers && this.#requests.find(work.body.toString());
-    if (!plan) return false;
-    const { admitted } = plan;
+    const found = headers && this.#requests.find(work.body.toString());
+    if (!found) return false;
+    const { plan, admitted } = found;
     const compiling = this.documents.compiled(admitted);
     const compiled = compiling instanceof Promise ? await compiling : compiling;
     if (!compiled) return false;
