@@ -39,8 +39,8 @@ class Caller {
   heap = 0;
   buffers = 0;
   holdings = 0;
-  /** Those that can be given up, the earliest first. */
-  readonly expendable = new Set<Holding>();
+  /** Those that can be given up, the earliest first; undefined if there were none yet, since callers come and go. */
+  expendable: Set<Holding> | undefined;
 
   constructor(id: string) {
     this.id = id;
@@ -163,13 +163,13 @@ export class MemoryLedger {
     const { caller } = holding;
     if (caller.holdings === 0) this.#callers.set(caller.id, caller);
     caller.holdings += 1;
-    if (holding.giveUp) caller.expendable.add(holding);
+    if (holding.giveUp) (caller.expendable ??= new Set()).add(holding);
   }
 
   #end(holding: Holding): void {
     const { caller } = holding;
     caller.holdings -= 1;
-    caller.expendable.delete(holding);
+    caller.expendable?.delete(holding);
     if (caller.holdings === 0) this.#callers.delete(caller.id);
   }
 
@@ -205,7 +205,7 @@ export class MemoryLedger {
     const part = (each: Caller) => Math.max(each.heap / most, each.buffers / mostBuffers);
     let victim: Caller | undefined;
     for (const each of this.#callers.values())
-      if (each.expendable.size > 0 && part(each) > (victim ? part(victim) : 0)) victim = each;
+      if (each.expendable?.size && part(each) > (victim ? part(victim) : 0)) victim = each;
     return victim;
   }
 
@@ -228,7 +228,7 @@ function fitsAccount(more: number, theirs: number, held: number, most: number): 
 /** The earliest that holds as much as any on the average: to give up one that holds little would help nobody. */
 function earliest({ expendable, heap, buffers, holdings }: Caller, except: Holding): Holding | undefined {
   let first: Holding | undefined;
-  for (const holding of expendable) {
+  for (const holding of expendable ?? []) {
     if (holding === except) continue;
     if ((holding.heap + holding.buffers) * holdings >= heap + buffers) return holding;
     first ??= holding;
@@ -279,7 +279,7 @@ export class Holding {
 
   /** From now on it is not given up. */
   protect(): void {
-    this.caller.expendable.delete(this);
+    this.caller.expendable?.delete(this);
   }
 
   release(): void {

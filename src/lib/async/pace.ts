@@ -19,6 +19,8 @@ const longestRestMs = 250;
 
 let turnBegan = 0;
 let isTurn = false;
+/** One for all turns: to set it anew takes less than a new one. */
+const turnEnd = setTimeout(() => (isTurn = false), 0).unref();
 
 /** Whether work has gone on for a short time only in this turn of the event loop. To be asked before it begins. */
 export function isTurnShort(): boolean {
@@ -26,13 +28,9 @@ export function isTurnShort(): boolean {
   if (!isTurn) {
     isTurn = true;
     turnBegan = now;
-    setTimeout(endTurn, 0); // not an immediate: one that is set in another comes only after the next turn's input
+    turnEnd.refresh(); // not an immediate: one that is set in another comes only after the next turn's input
   }
   return now - turnBegan <= maxTurnMs;
-}
-
-function endTurn(): void {
-  isTurn = false;
 }
 
 /** A pace of at most so many pieces of work in a turn of the event loop. */

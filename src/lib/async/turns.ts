@@ -19,7 +19,8 @@ export interface Turns {
 /** What one caller has begun, and what waits for the end of that, the earliest first. */
 interface Work {
   running: number;
-  readonly waiting: (() => void)[];
+  /** Undefined if nothing has waited. */
+  waiting: (() => void)[] | undefined;
 }
 
 /** How many are begun in a turn if they are short. */
@@ -46,16 +47,18 @@ class CallerTurns implements Turns {
 
   enter(caller: string): Promise<void> | undefined {
     let work = this.#callers.get(caller);
-    if (!work) this.#callers.set(caller, (work = { running: 0, waiting: [] }));
-    const { waiting } = work;
-    if (work.running >= this.#perCaller(caller)) return new Promise((resolve) => void waiting.push(resolve));
+    if (!work) this.#callers.set(caller, (work = { running: 0, waiting: undefined }));
+    if (work.running >= this.#perCaller(caller)) {
+      const waiting = (work.waiting ??= []);
+      return new Promise((resolve) => void waiting.push(resolve));
+    }
     work.running += 1;
     return this.#beginning.isFree(caller) ? undefined : this.#beginning.turn(caller);
   }
 
   leave(caller: string): void {
     const work = this.#callers.get(caller)!;
-    const next = work.waiting.shift();
+    const next = work.waiting?.shift();
     if (next) void this.#beginning.do(next, caller);
     else if ((work.running -= 1) === 0) this.#callers.delete(caller);
   }
