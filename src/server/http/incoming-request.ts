@@ -44,11 +44,6 @@ export class IncomingRequest extends IncomingMessage {
     return wantsMore;
   }
 
-  /** Has the body charged until the function that this returns is called, not only until it has arrived. */
-  detain(): () => void {
-    return () => undefined;
-  }
-
   private hold(chunk: Buffer): void {
     if (!this.held) this.held = chunk;
     else {
@@ -77,13 +72,12 @@ export function createRequestClass(
 ): typeof IncomingRequest {
   return class extends IncomingRequest {
     private arriving: Holding | undefined;
-    private isDetained = false;
     private received = 0;
 
     override push(chunk: Buffer | null): boolean {
-      if (chunk === null) this.release();
+      if (chunk === null) this.arriving?.release();
       // Node.js goes on parsing what it has read of a request that is cut off.
-      else if (!this.destroyed && !this.charge(chunk.length)) this.destroy();
+      else if (!this.destroyed && !this.isWhole(chunk) && !this.charge(chunk.length)) this.destroy();
       const wantsMore = super.push(chunk);
       if (chunk === null || chunk.length < blockLength) return wantsMore;
       this.received += chunk.length;
@@ -103,20 +97,13 @@ export function createRequestClass(
     }
 
     override destroy(error?: Error): this {
-      this.release();
+      this.arriving?.release();
       return super.destroy(error);
     }
 
-    override detain(): () => void {
-      this.isDetained = true;
-      return () => {
-        this.isDetained = false;
-        this.release();
-      };
-    }
-
-    private release(): void {
-      if (!this.isDetained) this.arriving?.release();
+    /** Whether it is all of the body: then the end is here, too, and nothing has to wait for it. */
+    private isWhole({ length }: Buffer): boolean {
+      return !this.arriving && this.headers['content-length'] === String(length);
     }
 
     /** Of a body that is too large, nothing more is kept. */
