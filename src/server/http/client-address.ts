@@ -50,8 +50,9 @@ export function createNetworkCaller(proxies: TrustedProxies): (request: Incoming
   const trusted = trustProxyOf(proxies);
   const known = new WeakMap<Socket, string>();
   const ofSocket = (socket: Socket) => {
-    const caller = known.get(socket) ?? networkCaller(networkOf(socket.remoteAddress ?? ''));
-    known.set(socket, caller);
+    let caller = known.get(socket);
+    if (caller === undefined)
+      known.set(socket, (caller = networkCaller(networkOf(socket.remoteAddress ?? ''))));
     return caller;
   };
   if (trusted === false) return ({ socket }) => ofSocket(socket);

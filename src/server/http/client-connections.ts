@@ -34,6 +34,7 @@ function descriptorLimit(): number {
 interface Client {
   readonly caller: string;
   readonly holding: Holding;
+  isProtected: boolean;
 }
 
 /**
@@ -78,7 +79,7 @@ export function createClientConnections(
     onConnection(socket) {
       const caller = networkCaller(networkOf(socket.remoteAddress ?? ''));
       const holding = ledger.open(caller, 'arriving', () => void socket.destroy());
-      clients.set(socket, { caller, holding });
+      clients.set(socket, { caller, holding, isProtected: false });
       unknown.set(caller, (unknown.get(caller) ?? new Set()).add(socket));
       open += 1;
       socket.on('close', forget);
@@ -87,7 +88,8 @@ export function createClientConnections(
     },
     protect(socket) {
       const client = clients.get(socket);
-      if (!client) return;
+      if (!client || client.isProtected) return; // asked for each request
+      client.isProtected = true;
       client.holding.protect();
       makeKnown(socket, client.caller);
     },
