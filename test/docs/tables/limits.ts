@@ -64,11 +64,7 @@ const requests = [
     'the others wait for their turn',
   ],
   ['body of a request or webhook', mebibytes(maxBodyBytes), '`413`'],
-  [
-    'values of a request: its commas and opening brackets',
-    count(maxRequestValues),
-    `${tooComplex}; a websocket is closed with \`4400\``,
-  ],
+  ['values of a request over HTTP: its commas and opening brackets', count(maxRequestValues), tooComplex],
   ['time in which a client reads nothing of its answer', minutes(stalledMs), 'the connection is closed'],
 ];
 

@@ -44,7 +44,7 @@ export function tooComplex(message: string): GraphQLError {
 }
 
 /**
- * Why a request is refused before it is parsed: of a megabyte of empty objects the parser would make so many that to
+ * Why a request over HTTP is refused before it is parsed: of a megabyte of empty objects the parser would make so many that to
  * make them, to look at them and to let go of them takes half a second.
  */
 export function refuseRequest(json: Uint8Array): GraphQLError | undefined {

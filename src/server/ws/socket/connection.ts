@@ -6,7 +6,6 @@ import type { Telemetry } from '../../../lib/telemetry/telemetry.js';
 import { heapOfJson } from '../../../lib/json-size.js';
 import { userCaller, type Holding } from '../../../lib/memory-ledger.js';
 import { longReading, type Admission } from '../../operation/admission.js';
-import { refuseRequest } from '../../operation/cost/document-limits.js';
 import { chargeWaiting, sendAnswer } from './backpressure.js';
 import { Operations } from './operation-ids.js';
 import { Heartbeat } from '../heartbeat.js';
@@ -176,8 +175,6 @@ export class Connection implements ProtocolSocket {
     // The client may go on sending after we began to close.
     if (this.socket.readyState !== this.socket.OPEN) return;
     if (data.length <= shortMessage) return operations.take(data.toString());
-    const refusal = refuseRequest(data);
-    if (refusal) return this.reject(refusal.message);
     const release = this.#admission.ledger.charge(this.caller, 'parsed', heapOfJson(data));
     if (release) operations.take(data.toString(), release);
     else this.close(tryAgainLater, 'Too much is in progress');

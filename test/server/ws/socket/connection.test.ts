@@ -32,17 +32,6 @@ test('is closed with 4500 if a message cannot be handled, and the log says why',
   expect(logged).toMatch(/It failed\./);
 });
 
-test('is closed with 4400 for a message of more values than any operation needs, which is not parsed', async () => {
-  const { client, socket, request } = await connect();
-  const telemetry = createTelemetry('silent');
-  const options = { telemetry, admission: createAdmission(telemetry), caller: 'network' };
-  new Connection(socket, request, options).onMessage(() => Promise.reject(new Error('It was parsed.')));
-  await once(client, 'open');
-  client.send(`{"type":"ping","payload":[${'{},'.repeat(20_000)}{}]}`);
-  const [code, reason] = (await once(client, 'close')) as [number, Buffer];
-  expect([code, String(reason)]).toEqual([4400, 'The request has more than 20000 values.']);
-});
-
 test('is read on with, in a long message, only when it is its caller’s turn', async () => {
   const { client, socket, request } = await connect();
   const telemetry = createTelemetry('silent');
