@@ -18,8 +18,8 @@ export const maxDepth = 200;
 export const maxLines = 10_000;
 /** In characters. GraphQL repeats names in its errors, and there may be a hundred of those. */
 export const maxName = 255;
-/** How many values a request has, by its commas and opening brackets: three times what an operation needs. */
-export const maxRequestValues = 20_000;
+/** How many values a request may have, by its commas and opening brackets: twice those of a note with 20,000 tags. */
+export const maxRequestValues = 50_000;
 /** How many fields the values of an operation's variables may have. */
 export const maxFields = 10_000;
 /** In an answer. */
