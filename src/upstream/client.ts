@@ -215,9 +215,11 @@ class UpstreamClient implements Upstream {
     headers: Exchange['headers'],
     traced: TracedWork | undefined,
   ): Exchange {
-    const sent: Record<string, string> = { ...headers };
+    // What is spread comes last: V8 takes far longer to add to a copy.
+    const sent: Record<string, string> = signal?.origin
+      ? { 'x-request-id': signal.origin.requestId, ...headers }
+      : { ...headers };
     if (body !== undefined) sent['content-type'] = 'application/json';
-    if (signal?.origin) sent['x-request-id'] = signal.origin.requestId;
     if (traced) sendTrace(traced, sent);
     return {
       upstream: this.#options.name,

@@ -1,3 +1,4 @@
+import { createCache } from '../../lib/cache/cache.js';
 import { foldAscii } from '../../lib/case-fold.js';
 import type { Grant } from '../../generated/resolvers.js';
 
@@ -14,9 +15,14 @@ export function grantsOf(table: GrantTable, email: string): ReadonlySet<Grant> {
 /** Called when the table was replaced, with a function that tells whether an address has lost a grant by it. */
 type OnReplaced = (hasLost: (email: string) => boolean) => void;
 
+/** How many addresses are looked up once. */
+const maxAddresses = 10_000;
+
 /** Who may do what, at any moment. */
 export class Grants {
   #table: GrantTable;
+  /** By address, as given. */
+  readonly #found = createCache<ReadonlySet<Grant>>(maxAddresses);
   readonly #listeners = new Set<OnReplaced>();
 
   constructor(table: GrantTable) {
@@ -24,13 +30,18 @@ export class Grants {
   }
 
   of(email: string): ReadonlySet<Grant> {
-    return grantsOf(this.#table, email);
+    const known = this.#found.get(email);
+    if (known) return known;
+    const found = grantsOf(this.#table, email);
+    this.#found.set(email, found);
+    return found;
   }
 
   /** From now on this table holds; every listener is told. */
   replace(table: GrantTable): void {
     const before = this.#table;
     this.#table = table;
+    this.#found.clear();
     const hasLost = (email: string) => {
       const left = this.of(email);
       return [...grantsOf(before, email)].some((grant) => !left.has(grant));

@@ -265,7 +265,7 @@ function orUnusable<T>(read: ReadBody<T>): ReadAnswer<T> {
 
 function readListed(body: unknown, bytes: number): ListedPage | undefined {
   const page = readPage(body);
-  return page && { ...page, bytes };
+  return page && { bytes, ...page };
 }
 
 function refusal(outcome: true | Refused): Refused | undefined {
