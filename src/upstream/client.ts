@@ -93,7 +93,7 @@ interface Holder {
 }
 
 const connections = 128;
-/** In bytes: a longer answer waits for its turn to be read. */
+/** In bytes: a longer answer waits for its turn to be read, and what it makes of the heap is charged meanwhile. */
 const longAnswer = 64 * 1024;
 const defaultHeaders: Exchange['headers'] = { accept: 'application/json', 'accept-encoding': 'identity' };
 /** Redirects that mean that nothing was done here; after any other, something may have been (RFC 9110 §15.4). */
@@ -182,12 +182,15 @@ class UpstreamClient implements Upstream {
       const guarded = { repeatable: method === 'GET', caller };
       const reply = await this.#guard(guarded, () => this.#attempt(sent, holder?.account, deadline, memory));
       const take = () => {
-        if (memory?.add(heapOfJson(reply.body)) === false) throw new UpstreamError(name, 'overloaded');
         const answer = this.#accept(reply, holder?.account);
         traced?.span?.setAttribute('http.response.status_code', answer.status);
         return this.#read(answer, read);
       };
-      return reply.body.length > longAnswer ? await this.#longWork.do(take, caller) : take();
+      if (reply.body.length <= longAnswer) return take();
+      return await this.#longWork.do(() => {
+        if (memory?.add(heapOfJson(reply.body)) === false) throw new UpstreamError(name, 'overloaded');
+        return take();
+      }, caller);
     } catch (error) {
       this.#logFailure(sent, error, started);
       failSpan(traced?.span, error instanceof UpstreamError ? error.reason : 'broken');
