@@ -90,7 +90,7 @@ export class UpstreamError extends GatewayError {
   }
 }
 
-interface FailureDetails {
+export interface FailureDetails {
   readonly uncertain?: boolean;
   readonly retryAfter?: number | undefined;
   readonly cause?: unknown;
