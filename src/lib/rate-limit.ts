@@ -16,10 +16,13 @@ export interface RateLimit {
  */
 export function rateLimitHeaders(limits: readonly RateLimit[]): Readonly<Record<string, string>> {
   if (limits.length === 0) return {};
-  const policies = limits.map(({ name, quota, windowSeconds }) => `"${name}";q=${quota};w=${windowSeconds}`);
-  const states = limits.map(({ name, remaining, resetSeconds }) => {
+  let policies = '';
+  let states = '';
+  for (const { name, quota, windowSeconds, remaining, resetSeconds } of limits) {
+    const comma = policies === '' ? '' : ', ';
     const reset = resetSeconds === undefined ? '' : `;t=${resetSeconds}`;
-    return `"${name}";r=${remaining}${reset}`;
-  });
-  return { 'ratelimit-policy': policies.join(', '), ratelimit: states.join(', ') };
+    policies += `${comma}"${name}";q=${quota};w=${windowSeconds}`;
+    states += `${comma}"${name}";r=${remaining}${reset}`;
+  }
+  return { 'ratelimit-policy': policies, ratelimit: states };
 }
