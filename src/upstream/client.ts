@@ -93,7 +93,7 @@ interface Holder {
 }
 
 const connections = 128;
-/** In bytes: a longer answer waits for its turn to be read, and what it makes of the heap is charged meanwhile. */
+/** In bytes: a longer answer waits for its turn to be read, and needs room for what that makes in the heap. */
 const longAnswer = 64 * 1024;
 const defaultHeaders: Exchange['headers'] = { accept: 'application/json', 'accept-encoding': 'identity' };
 /** Redirects that mean that nothing was done here; after any other, something may have been (RFC 9110 §15.4). */

@@ -11,7 +11,7 @@ import { maxCharacters } from '../operation/cost/document-limits.js';
 import type { Meter } from '../operation/operation-metrics.js';
 import { CompilableRequests } from './compilable-requests.js';
 import { isPlain } from './plain-request.js';
-import { answerParts, encodeText } from '../operation/answer-text.js';
+import { answerParts, encodeText, lengthOf } from '../operation/answer-text.js';
 import { holdAnswer, type Admission, type Work as AdmittedWork } from '../operation/admission.js';
 
 /** A request that the compiled queries have begun. */
@@ -147,8 +147,7 @@ export class CompiledQueries {
     const parts = mayBeLong ? await answerParts(result, breathe, maxCharacters) : [JSON.stringify(result)];
     if (!parts) return false;
     parts.push('\n');
-    const length = parts.reduce((all, part) => all + part.length, 0);
-    if (!holdAnswer(admission.ledger, caller, response, length)) return false;
+    if (!holdAnswer(admission.ledger, caller, response, lengthOf(parts))) return false;
     const encoding = encodeText(parts, breathe);
     send(response, headers, context, encoding instanceof Promise ? await encoding : encoding);
     work.work.end();

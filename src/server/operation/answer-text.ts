@@ -63,8 +63,12 @@ function* piecesOf(value: unknown, depth: number): Generator<string> {
 
 /** A text as it is sent: a long one is encoded as UTF-8 first. It has no lone surrogates, as JSON has none. */
 export function encodeText(parts: readonly string[], breathe: Breathe): string | Promise<Buffer> {
-  const length = parts.reduce((all, part) => all + part.length, 0);
-  return length > longText ? encodeParts(parts, breathe) : parts.join('');
+  return lengthOf(parts) > longText ? encodeParts(parts, breathe) : parts.join('');
+}
+
+/** In characters. */
+export function lengthOf(parts: readonly string[]): number {
+  return parts.reduce((all, part) => all + part.length, 0);
 }
 
 /** Encodes piece by piece, into one buffer: others are served in between. */

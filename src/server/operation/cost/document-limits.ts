@@ -44,8 +44,8 @@ export function tooComplex(message: string): GraphQLError {
 }
 
 /**
- * Why a request over HTTP is refused before it is parsed: of a megabyte of empty objects the parser would make so many that to
- * make them, to look at them and to let go of them takes half a second.
+ * Why a request over HTTP is refused before it is parsed: a megabyte of empty objects takes half a second to make, to
+ * look at and to let go of.
  */
 export function refuseRequest(json: Uint8Array): GraphQLError | undefined {
   if (!hasMoreValues(json, maxRequestValues)) return undefined;
