@@ -1,4 +1,4 @@
-import { defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Tests that replace modules, which others must not see. */
@@ -39,7 +39,13 @@ export default defineConfig({
       // The modules are loaded once for all files that a worker runs.
       {
         extends: true,
-        test: { name: 'shared', include: ['test/**/*.test.ts'], exclude: replacing, isolate: false },
+        test: {
+          name: 'shared',
+          include: ['test/**/*.test.ts'],
+          // The benchmarks have packages of their own below `test`.
+          exclude: [...configDefaults.exclude, ...replacing],
+          isolate: false,
+        },
       },
       { extends: true, test: { name: 'isolated', include: replacing } },
     ],
