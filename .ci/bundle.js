@@ -23,8 +23,12 @@ export default defineConfig({
     sourcemap: true,
     reportCompressedSize: false,
     rolldownOptions: {
-      // The second is loaded by its address.
-      input: { main: 'src/main.ts', 'api/sqlite-writer': 'src/api/sqlite-writer.ts' },
+      // All but the first are loaded by their addresses.
+      input: {
+        main: 'src/main.ts',
+        'api/sqlite-writer': 'src/api/sqlite-writer.ts',
+        'api/body-reader': 'src/api/body-reader.ts',
+      },
       // All beside `main.js`, since `gateway.ts` has addresses relative to itself.
       output: { chunkFileNames: '[name].js', sourcemapExcludeSources: true },
     },

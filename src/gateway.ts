@@ -20,10 +20,11 @@ import { createNotesAccess } from './domains/notes/notes.js';
 import { createNotesClient } from './domains/notes/service/client.js';
 import { createPaymentsClient } from './domains/payments/client.js';
 import { createPayments } from './domains/payments/state.js';
-import { createWebhookFamilies, recordDeliveries } from './api/webhook-families.js';
+import { createBodyReader, createWebhookFamilies, recordDeliveries } from './api/webhook-families.js';
 import { createCursors } from './graphql/relay/relay.js';
 import { createSchema } from './api/schema.js';
 import { clientSdl } from './api/schema-text.js';
+import { SpareThread } from './lib/async/thread.js';
 import { lazy } from './lib/lazy.js';
 import { MemoryLedger } from './lib/memory-ledger.js';
 import { createSealer } from './lib/sealer.js';
@@ -77,6 +78,7 @@ const isSource = import.meta.url.endsWith('.ts');
 const modules = {
   manifest: new URL('../package.json', import.meta.url),
   writer: new URL(isSource ? './api/sqlite-writer.ts' : './api/sqlite-writer.js', import.meta.url),
+  bodyReader: new URL(isSource ? './api/body-reader.ts' : './api/body-reader.js', import.meta.url),
   docs: new URL(isSource ? '../dist/docs/' : './docs/', import.meta.url),
   schema: new URL('../schema/', import.meta.url),
   clientPackage: new URL(isSource ? '../dist/client.tgz' : './client.tgz', import.meta.url),
@@ -166,6 +168,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
       clock,
       telemetry,
       ledger: memory,
+      readLong: createBodyReader(config, begun(new SpareThread(modules.bodyReader, 'body reader'))),
     });
     let address = config.publicUrl ?? '';
 

@@ -1,3 +1,5 @@
+import { LaterJson } from './json.js';
+
 /** What a byte of JSON takes once it is parsed, in bytes of V8's heap (measured with Node.js 20 to 24): two, and this. */
 const weights = weightsOf({ '{': 66, '[': 58, ':': 42, ',': 18, '"': 12 });
 
@@ -94,7 +96,8 @@ function exceeds(root: unknown, most: number, measure: (part: unknown) => number
   const containers: object[] = [];
   const count = (value: unknown) => {
     characters += 1; // a comma, or what closes the container around it
-    if (typeof value === 'object' && value !== null) {
+    if (value instanceof LaterJson) characters += value.text.length;
+    else if (typeof value === 'object' && value !== null) {
       characters += 1;
       containers.push(value);
     } else if (value !== undefined) characters += measure(value);

@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+
 /** Whether a value is a JSON object: neither null nor an array. */
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -25,5 +27,44 @@ export function jsonIn(body: Buffer): unknown {
     return JSON.parse(withoutMark(body.toString()));
   } catch {
     return undefined;
+  }
+}
+
+/** JSON that is not parsed until its value is asked for: that may take twenty times as much memory as the text. */
+export class LaterJson {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  /** Parsed anew each time. Throws if the text is not JSON. */
+  get value(): unknown {
+    return JSON.parse(this.text) as unknown;
+  }
+
+  toJSON(): unknown {
+    if (!met) return this.value;
+    met.push(this);
+    return mark;
+  }
+}
+
+/** What stands for `LaterJson` until its text is put there: nobody else knows it. */
+const mark = randomUUID();
+/** What `toJsonText` has met so far; undefined outside of it. */
+let met: LaterJson[] | undefined;
+
+/** As `JSON.stringify` of what JSON can hold, with the text of each `LaterJson` as it is: none is parsed. */
+export function toJsonText(value: unknown): string {
+  const later: LaterJson[] = [];
+  met = later;
+  try {
+    const text = JSON.stringify(value);
+    if (later.length === 0) return text;
+    const between = text.split(`"${mark}"`);
+    return between.map((part, at) => part + (later[at]?.text ?? '')).join('');
+  } finally {
+    met = undefined;
   }
 }

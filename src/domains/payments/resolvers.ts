@@ -3,7 +3,6 @@ import { GatewayError, userError } from '../../graphql/errors.js';
 import type { Feed } from '../../events/feed/feed.js';
 import { selections, type Selection } from '../../events/feed/filter-index.js';
 import type { LogEntry } from '../../events/log/log.js';
-import { valueOf } from '../../events/log/stored-event.js';
 import { SecretLost } from '../../events/secrets/rotation.js';
 import type { Secrets } from '../../events/secrets/secrets.js';
 import type { PaymentUpdateFilter, Resolvers } from '../../generated/resolvers.js';
@@ -52,7 +51,6 @@ export const paymentsResolvers: Resolvers<PaymentsContext> = {
   },
   PaymentEvent: {
     id: ({ eventId }) => toGlobalId('PaymentEvent', eventId),
-    data: ({ data }) => valueOf(data),
   },
   Mutation: {
     async rotatePaymentWebhookSecret(_, { input: { endpointId } }, context) {

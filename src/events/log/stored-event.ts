@@ -1,23 +1,4 @@
-import { isObject } from '../../lib/json.js';
-
-/** JSON that is parsed when its value is asked for, since that may take twenty times as much memory as the text. */
-export class LaterJson {
-  readonly #text: string;
-
-  constructor(text: string) {
-    this.#text = text;
-  }
-
-  /** Parsed anew each time. Throws if the text is not JSON. */
-  get value(): unknown {
-    return JSON.parse(this.#text) as unknown;
-  }
-}
-
-/** The value of a member that may be `LaterJson`. */
-export function valueOf(member: unknown): unknown {
-  return member instanceof LaterJson ? member.value : member;
-}
+import { isObject, LaterJson } from '../../lib/json.js';
 
 /** In characters: what is shorter is parsed at once. */
 const long = 64 * 1024;

@@ -1,7 +1,5 @@
-import { setImmediate as turn } from 'node:timers/promises';
 import type { Clock } from '../../lib/clock.js';
 import { secondsSince, type Metrics } from '../../lib/telemetry/metrics.js';
-import { createPace } from '../../lib/async/pace.js';
 import { withTimeout } from '../../lib/async/timeout.js';
 import {
   endSpan,
@@ -18,15 +16,15 @@ import { TooManyWaiting } from '../../lib/async/coalesced-read.js';
 import type { DeliveryRecorder } from '../deliveries/delivery-recorder.js';
 import { signedAt } from '../deliveries/explain-refusal.js';
 import type { Delivery } from './delivery.js';
-import type { WebhookFamily } from './webhook-family.js';
+import { readDelivery, type Reading, type WebhookFamily } from './webhook-family.js';
 import type { Log } from '../log/log.js';
 import {
   checkEncoding,
   checkMethod,
   headerValues,
   readBody,
-  readEvent,
   Refusal,
+  type BodyFault,
   type WebhookRequest,
 } from './request.js';
 import type { Secrets } from '../secrets/secrets.js';
@@ -57,12 +55,14 @@ export interface ReceiverOptions {
   readonly telemetry: Telemetry;
   /** Where parsed bodies are charged to their endpoints; only their number is bounded without. */
   readonly ledger?: Pick<MemoryLedger, 'awaitRoom'>;
+  /** Reads a long body elsewhere, as `readDelivery` does; here, others would wait for it. */
+  readonly readLong?: (family: string, body: Uint8Array, receivedAt: string) => Promise<Reading | BodyFault>;
   /** How long to wait for the database or a rotation, in milliseconds, before asking the sender to retry. */
   readonly patienceMs?: number;
 }
 
 const defaultPatienceMs = 10_000;
-/** In bytes: what waits to be stored is bounded by its number, too. */
+/** In bytes: shorter ones are read at once, and bounded by their number. */
 const shortBody = 16 * 1024;
 const retryAfterSeconds = '5';
 
@@ -80,8 +80,6 @@ class WebhookReceiver implements Receiver {
   readonly #metrics: Metrics;
   readonly #warn: Warn;
   readonly #tellFault: Warn;
-  /** Its own, not that of operations: the long bodies of others keep no delivery waiting. */
-  readonly #longWork = createPace(1);
   readonly #families: ReadonlyMap<string, WebhookFamily>;
 
   constructor(options: ReceiverOptions) {
@@ -129,11 +127,7 @@ class WebhookReceiver implements Receiver {
     await this.#checkSignature(family, request, body);
     const release = await this.#roomFor(request, body);
     try {
-      const parse = () => this.#parseDelivery(family, request, body);
-      const isLong = body.length > shortBody;
-      const delivery = isLong ? await this.#longWork.do(parse) : parse();
-      // To hand it on takes long, too: others are served in between.
-      if (isLong) await turn();
+      const delivery = await this.#read(family, request, body);
       traceDelivery(delivery, received.traced);
       const outcome = await withTimeout(
         this.#patienceMs,
@@ -197,21 +191,25 @@ class WebhookReceiver implements Receiver {
     }
   }
 
-  #parseDelivery(family: WebhookFamily, request: WebhookRequest, body: Buffer): Delivery {
-    const read = readEvent(body);
-    if ('code' in read) throw new Refusal(400, read.code, read.message);
-    const { text, event } = read;
-    checkTypeHeader(family, request, event.type);
-    const receivedAt = new Date(this.#options.clock.now()).toISOString();
+  async #read(family: WebhookFamily, request: WebhookRequest, body: Buffer): Promise<Delivery> {
+    const { clock, readLong } = this.#options;
+    const receivedAt = new Date(clock.now()).toISOString();
+    const reading =
+      readLong && body.length > shortBody
+        ? await readLong(family.name, body, receivedAt)
+        : readDelivery(family, body, receivedAt);
+    if ('code' in reading) throw new Refusal(400, reading.code, reading.message);
+    checkTypeHeader(family, request, reading.type);
     return {
       family: family.name,
       endpointId: request.endpointId,
-      eventId: event.id,
-      type: event.type,
-      body: text,
+      eventId: reading.eventId,
+      type: reading.type,
+      apiVersion: reading.apiVersion,
+      body: reading.body,
       receivedAt,
       signedAt: signedAt(headerValues(request, family.scheme.header)),
-      ...family.parse(event, receivedAt),
+      known: reading.known,
     };
   }
 

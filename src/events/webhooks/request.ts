@@ -120,7 +120,7 @@ const maxIdLength = 255;
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Reads a delivery's raw body: strict UTF-8, a JSON object (a byte order mark before it is passed over), with an `id` of 1 to 255 characters and a `type`. */
-export function readEvent(body: Buffer): ReadBody | BodyFault {
+export function readEvent(body: Uint8Array): ReadBody | BodyFault {
   const text = attempt(() => utf8.decode(body));
   if (text === undefined) return { code: 'BODY_NOT_UTF8', message: 'The body is not valid UTF-8.' };
   const event = attempt((): unknown => JSON.parse(withoutMark(text)));

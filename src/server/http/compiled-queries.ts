@@ -11,6 +11,7 @@ import { maxCharacters } from '../operation/cost/document-limits.js';
 import type { Meter } from '../operation/operation-metrics.js';
 import { CompilableRequests } from './compilable-requests.js';
 import { isPlain } from './plain-request.js';
+import { toJsonText } from '../../lib/json.js';
 import { answerParts, encodeText, lengthOf } from '../operation/answer-text.js';
 import { holdAnswer, type Admission, type Work as AdmittedWork } from '../operation/admission.js';
 
@@ -144,7 +145,7 @@ export class CompiledQueries {
     const pause = breathe();
     if (pause) await pause;
     const ended = performance.now();
-    const parts = mayBeLong ? await answerParts(result, breathe, maxCharacters) : [JSON.stringify(result)];
+    const parts = mayBeLong ? await answerParts(result, breathe, maxCharacters) : [toJsonText(result)];
     if (!parts) return false;
     parts.push('\n');
     if (!holdAnswer(admission.ledger, caller, response, lengthOf(parts))) return false;

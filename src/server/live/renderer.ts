@@ -1,6 +1,7 @@
 import { execute, type ExecutionArgs, type ExecutionResult, type GraphQLFormattedError } from 'graphql';
 import type { Context } from '../../api/context.js';
 import type { Payload } from '../../events/feed/replay-cache.js';
+import { toJsonText } from '../../lib/json.js';
 import type { CompiledDocuments } from '../operation/compiled-documents.js';
 import type { Rules } from '../operation/operation-rules.js';
 
@@ -70,7 +71,7 @@ function compiledRun(operation: Operation, documents: CompiledDocuments): Run {
 function payloadOf(result: ExecutionResult, context: Context, rules: Rules): string {
   const answer = rules.showResult(result, context);
   if (answer.errors?.some(isInternal)) throw new Error('An event could not be rendered.');
-  return JSON.stringify(answer);
+  return toJsonText(answer);
 }
 
 /** A failure on our side, which may pass: if it were sent as a message, the client would lose the event. */

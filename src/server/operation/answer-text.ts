@@ -1,3 +1,4 @@
+import { toJsonText } from '../../lib/json.js';
 import type { Breathe } from './admission.js';
 
 /** In characters. A longer text is encoded before it is sent. */
@@ -8,7 +9,7 @@ const partLength = 64 * 1024;
 const levels = 4;
 
 /**
- * The text of an answer as `JSON.stringify` makes it, in parts, between which others are served. Undefined if it has more
+ * The text of an answer as `toJsonText` makes it, in parts, between which others are served. Undefined if it has more
  * than `most` characters.
  */
 export async function answerParts(
@@ -40,7 +41,7 @@ export async function answerText(answer: object, breathe: Breathe): Promise<stri
 /** A value as JSON, taken apart so deep. */
 function* piecesOf(value: unknown, depth: number): Generator<string> {
   if (depth === 0 || typeof value !== 'object' || value === null || 'toJSON' in value) {
-    yield JSON.stringify(value);
+    yield toJsonText(value);
     return;
   }
   let before = Array.isArray(value) ? '[' : '{';

@@ -1,25 +1,22 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { parentPort, workerData, type MessagePort } from 'node:worker_threads';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { Kysely } from 'kysely';
 import { createMutex } from '../../lib/async/mutex.js';
+import { answerRequests } from '../../lib/async/thread.js';
 import type { Bound } from '../sql/parameters.js';
 import type { AnyProcedure } from '../sql/writer-procedure.js';
 import type { Tables } from '../sql/schema.js';
 import { createSqliteDialect } from './sqlite-dialect.js';
 import { createStatements, toSqliteError } from './sqlite-statements.js';
 
-/** A request to the writer: run a statement, load or call a procedure, or close the database and end the thread. */
+/** A request to the writer: open the database, run a statement, load or call a procedure, or close the database. */
 export type WriterRequest =
+  | { readonly open: string }
   | { readonly sql: string; readonly parameters: Bound }
   | { readonly load: string; readonly settings: unknown }
   | { readonly call: string; readonly input: unknown }
   | 'stop';
-
-/** The answers of the writer, in the order of the requests; the first says that the database is open. */
-export type WriterAnswer =
-  { readonly outcome: unknown } | { readonly error: { readonly message: string; readonly code: string } };
 
 const busyMs = 5_000;
 // How long to wait for a process that is just ending and still holds the database.
@@ -71,23 +68,11 @@ function createKysely({ run }: ReturnType<typeof createStatements>): Kysely<Tabl
   });
 }
 
-async function answer(port: MessagePort, work: () => unknown): Promise<void> {
-  try {
-    port.postMessage({ outcome: await work() } satisfies WriterAnswer);
-  } catch (error) {
-    const { message, code } = toSqliteError(error);
-    port.postMessage({ error: { message, code } } satisfies WriterAnswer);
-  }
-}
-
 /**
- * The thread that writes an embedded database: opens the file that it was started for, then runs statements and these
- * procedures one after the other, as a procedure takes more than one turn of the event loop. To be called once, by the
- * thread's program.
+ * The thread that writes an embedded database: opens it, then runs statements and these procedures. To be called once,
+ * by the thread's program.
  */
 export function serveWriter(procedures: readonly AnyProcedure[]): void {
-  const port = parentPort!;
-  const { path } = workerData as { readonly path: string };
   const prepared = new Map<string, (input: never) => Promise<unknown>>();
   let database: ReturnType<typeof open>;
 
@@ -98,16 +83,11 @@ export function serveWriter(procedures: readonly AnyProcedure[]): void {
   };
   const handle = (request: WriterRequest): unknown => {
     if (request === 'stop') return database.stop();
-    if ('load' in request) return load(request.load, request.settings as never);
+    if ('call' in request) return prepared.get(request.call)!(request.input as never);
     if ('sql' in request) return database.run(request.sql, request.parameters);
-    return prepared.get(request.call)!(request.input as never);
+    if ('load' in request) return load(request.load, request.settings as never);
+    database = open(request.open);
+    return undefined;
   };
-
-  let lastAnswer = answer(port, () => {
-    database = open(path);
-  });
-  port.on('message', (request: WriterRequest) => {
-    lastAnswer = lastAnswer.then(() => answer(port, () => handle(request)));
-    if (request === 'stop') void lastAnswer.then(() => port.close());
-  });
+  answerRequests(handle, toSqliteError);
 }

@@ -1,0 +1,45 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { SpareThread, Thread } from '../../../src/lib/async/thread.js';
+
+const program = new URL('./thread-program.ts', import.meta.url);
+const idOf = (answer: unknown) => (answer as { readonly threadId: number }).threadId;
+
+function start(idleMs?: number) {
+  const thread = new SpareThread(program, 'test', idleMs);
+  onTestFinished(() => thread.stop());
+  return thread;
+}
+
+test('a thread does what it is asked in order, and tells what failed', async () => {
+  const thread = new Thread(program, 'test');
+  onTestFinished(() => thread.stop());
+  const order: number[] = [];
+  const asked = [30, 0, 10].map(async (wait, at) => {
+    await thread.ask({ wait });
+    order.push(at);
+  });
+  await expect(thread.ask({ fail: 'It failed.' })).rejects.toThrow('It failed.');
+  await Promise.all(asked);
+  expect(order).toEqual([0, 1, 2]);
+  expect(thread.hasEnded).toBe(false);
+});
+
+test('a spare thread goes on after a failure, and another begins once it has ended', async () => {
+  const thread = start();
+  const first = idOf(await thread.ask({}));
+  await expect(thread.ask({ fail: 'It failed.' })).rejects.toThrow('It failed.');
+  expect(idOf(await thread.ask({}))).toBe(first);
+  const lost = [thread.ask({ end: 3 }), thread.ask({})];
+  for (const { status } of await Promise.allSettled(lost)) expect(status).toBe('rejected');
+  const second = idOf(await thread.ask({}));
+  expect(second).not.toBe(first);
+});
+
+test('a spare thread ends once it has been idle, not while it works', async () => {
+  const thread = start(1);
+  const first = thread.ask({ wait: 50 });
+  const same = thread.ask({});
+  expect(idOf(await first)).toBe(idOf(await same));
+  const later = async () => idOf(await thread.ask({}));
+  await expect.poll(later, { interval: 20 }).not.toBe(idOf(await same));
+});
