@@ -6,8 +6,8 @@ import { createShipmentFamily } from '../domains/shipments/webhook.js';
 import { createCommit, type Commit } from '../events/log/commit.js';
 import type { Delivery } from '../events/webhooks/delivery.js';
 import type { ReceiverOptions } from '../events/webhooks/receiver.js';
-import type { BodyFault } from '../events/webhooks/request.js';
-import { readDelivery, type Reading, type WebhookFamily } from '../events/webhooks/webhook-family.js';
+import { readDelivery, type BodyFault, type Reading } from '../events/webhooks/request.js';
+import type { WebhookFamily } from '../events/webhooks/webhook-family.js';
 import type { SpareThread } from '../lib/async/thread.js';
 import type { Procedure } from '../store/sql/writer-procedure.js';
 
@@ -60,5 +60,5 @@ export function createBodyReader(
 /** Reads a long body in a thread. */
 export function readLongBody({ settings, family: name, body, receivedAt }: LongBody): Reading | BodyFault {
   const family = createWebhookFamilies(settings).find((each) => each.name === name)!;
-  return readDelivery(family, body, receivedAt);
+  return readDelivery(family.parse, body, receivedAt);
 }

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'vitest';
 import { createBodyReader, createWebhookFamilies } from '../../src/api/webhook-families.js';
-import { readDelivery } from '../../src/events/webhooks/webhook-family.js';
+import { readDelivery } from '../../src/events/webhooks/request.js';
 import { SpareThread } from '../../src/lib/async/thread.js';
 
 const settings = {
@@ -28,5 +28,5 @@ test.each([
   const body = Buffer.from(text);
   const family = createWebhookFamilies(settings).find((each) => each.name === name)!;
   const at = '2026-01-01T00:00:00.000Z';
-  expect(await read(name, body, at)).toEqual(readDelivery(family, body, at));
+  expect(await read(name, body, at)).toEqual(readDelivery(family.parse, body, at));
 });

@@ -16,7 +16,7 @@ import { TooManyWaiting } from '../../lib/async/coalesced-read.js';
 import type { DeliveryRecorder } from '../deliveries/delivery-recorder.js';
 import { signedAt } from '../deliveries/explain-refusal.js';
 import type { Delivery } from './delivery.js';
-import { readDelivery, type Reading, type WebhookFamily } from './webhook-family.js';
+import type { WebhookFamily } from './webhook-family.js';
 import type { Log } from '../log/log.js';
 import {
   checkEncoding,
@@ -24,7 +24,9 @@ import {
   headerValues,
   readBody,
   Refusal,
+  readDelivery,
   type BodyFault,
+  type Reading,
   type WebhookRequest,
 } from './request.js';
 import type { Secrets } from '../secrets/secrets.js';
@@ -197,7 +199,7 @@ class WebhookReceiver implements Receiver {
     const reading =
       readLong && body.length > shortBody
         ? await readLong(family.name, body, receivedAt)
-        : readDelivery(family, body, receivedAt);
+        : readDelivery(family.parse, body, receivedAt);
     if ('code' in reading) throw new Refusal(400, reading.code, reading.message);
     checkTypeHeader(family, request, reading.type);
     return {

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import { isObject, withoutMark } from '../../lib/json.js';
+import type { Delivery } from './delivery.js';
 
 /** One request to the receiver, before it is verified. */
 export interface WebhookRequest {
@@ -134,6 +135,19 @@ export function readEvent(body: Uint8Array): ReadBody | BodyFault {
   if (typeof type !== 'string')
     return { code: 'BODY_WITHOUT_TYPE', message: 'The body needs a `type`: a string.' };
   return { text, event: { ...event, id, type } };
+}
+
+/** What the body of a delivery says. */
+export type Reading = Pick<Delivery, 'eventId' | 'type' | 'body' | 'apiVersion' | 'known'>;
+/** Reads what a family knows of an event, as `WebhookFamily.parse`. */
+type Parse = (event: EventBody, receivedAt: string) => Pick<Delivery, 'apiVersion' | 'known'>;
+
+/** Reads the body of a delivery, of which its family has `parse` read the event. */
+export function readDelivery(parse: Parse, body: Uint8Array, receivedAt: string): Reading | BodyFault {
+  const read = readEvent(body);
+  if ('code' in read) return read;
+  const { text, event } = read;
+  return { eventId: event.id, type: event.type, body: text, ...parse(event, receivedAt) };
 }
 
 /** Counts characters as code points, each of which is one or two UTF-16 code units. */

@@ -1,4 +1,4 @@
-import { readEvent, type BodyFault, type EventBody } from './request.js';
+import type { EventBody } from './request.js';
 import type { Delivery } from './delivery.js';
 import type { SignatureScheme } from './signature.js';
 
@@ -18,19 +18,4 @@ export interface WebhookFamily {
   readonly typeHeader?: string;
   /** What the domain knows of an event; `known` is null for one that is stored but skipped. */
   parse(event: EventBody, receivedAt: string): Pick<Delivery, 'apiVersion' | 'known'>;
-}
-
-/** What the body of a delivery says. */
-export type Reading = Pick<Delivery, 'eventId' | 'type' | 'body' | 'apiVersion' | 'known'>;
-
-/** Reads the body of a delivery to this family. */
-export function readDelivery(
-  family: Pick<WebhookFamily, 'parse'>,
-  body: Uint8Array,
-  receivedAt: string,
-): Reading | BodyFault {
-  const read = readEvent(body);
-  if ('code' in read) return read;
-  const { text, event } = read;
-  return { eventId: event.id, type: event.type, body: text, ...family.parse(event, receivedAt) };
 }
