@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { allGrants, demo, startTestbed, type Testbed } from '../../support/testbed.js';
 import { transports, type Live } from './transports.js';
@@ -114,6 +115,30 @@ describe.each(transports)('over %s', (_, openLive) => {
     const { eventId } = await testbed.sandbox.webhooks.emitPayment();
     expect(idsOf(await take(payments, 1))).toEqual([eventId]);
     payments.leave();
+  });
+
+  test('long data of a payment comes as it was sent, live, replayed and by a query', async () => {
+    const after = await liveCursor();
+    const query = `subscription ($after: String) {
+      paymentUpdates(after: $after) { event { id data again: data } replayed } }`;
+    const following = await open(query, { after });
+    const object = { id: 'pay_long', note: '"ü" 😀'.repeat(20_000), parts: [{}, [], null, 1.5] };
+    const { eventId } = await testbed.sandbox.webhooks.emitPayment({ object });
+    const { event, replayed } = (await following.next()).data.paymentUpdates;
+    // A difference would be printed in full.
+    const sent = { ...event.data.object, ...object };
+    expect(isDeepStrictEqual([event.data, event.again], [{ object: sent }, { object: sent }])).toBe(true);
+    following.leave();
+    const resumed = await open(query, { after });
+    const again = { event, replayed: !replayed };
+    expect(isDeepStrictEqual((await resumed.next()).data.paymentUpdates, again)).toBe(true);
+    resumed.leave();
+    const asked = await open('query ($id: ID!) { node(id: $id) { ... on PaymentEvent { eventId data } } }', {
+      id: event.id,
+    });
+    const node = { eventId, data: event.data };
+    expect(isDeepStrictEqual(await asked.next(), { data: { node } })).toBe(true);
+    expect(await asked.ended).toBe('complete');
   });
 
   test('signing out ends a subscription, and that of no other session', async () => {
