@@ -4,13 +4,8 @@
  */
 import { defineConfig } from 'vite';
 
-/** Left out: the first looks for its native code next to itself, the others are optional peers. */
-const leftOut = [
-  '@photostructure/sqlite',
-  '@opentelemetry/exporter-trace-otlp-http',
-  '@opentelemetry/resources',
-  '@opentelemetry/sdk-trace-node',
-];
+/** Left out, since it looks for its native code next to itself. */
+const leftOut = ['@photostructure/sqlite'];
 
 export default defineConfig({
   publicDir: false,
@@ -28,6 +23,7 @@ export default defineConfig({
         main: 'src/main.ts',
         'api/sqlite-writer': 'src/api/sqlite-writer.ts',
         'api/body-reader': 'src/api/body-reader.ts',
+        'lib/telemetry/trace-sender': 'src/lib/telemetry/trace-sender.ts',
       },
       // All beside `main.js`, since `gateway.ts` has addresses relative to itself.
       output: { chunkFileNames: '[name].js', sourcemapExcludeSources: true },

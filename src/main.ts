@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 // Text that standard output cannot take is lost; without a listener, the error would end the process.
 process.stdout.on('error', () => undefined);
 
+const isSource = import.meta.url.endsWith('.ts');
 const { version, engines } = JSON.parse(
   readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
 ) as {
@@ -33,4 +34,5 @@ await run(process.argv.slice(2), {
   version,
   environment: process.env,
   loadSandbox: () => import('./sandbox/sandbox.js'),
+  traceSender: new URL(`./lib/telemetry/trace-sender.${isSource ? 'ts' : 'js'}`, import.meta.url),
 });

@@ -26,6 +26,8 @@ export interface Program {
   readonly environment: Environment;
   /** Loads the sandbox, which a gateway in production never does. */
   readonly loadSandbox: () => Promise<SandboxModule>;
+  /** The program of the thread that sends traces. */
+  readonly traceSender: URL;
 }
 
 /** A command's failure that is told without a stack: a sentence for the operator. */

@@ -50,19 +50,14 @@ const lastSpansMs = 2_000;
  * a function that ends it, which never rejects.
  */
 async function traceIfSet(
-  { environment, version }: Program,
+  { environment, version, traceSender }: Program,
   { log }: Telemetry,
 ): Promise<() => Promise<void>> {
   const names = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'];
-  const name = names.find((each) => environment[each]?.trim());
-  if (name === undefined || environment['OTEL_SDK_DISABLED'] === 'true') return async () => undefined;
+  const isSet = names.some((each) => environment[each]?.trim());
+  if (!isSet || environment['OTEL_SDK_DISABLED'] === 'true') return async () => undefined;
   const { startTracing } = await import('../lib/telemetry/tracing-sdk.js');
-  const stop = await startTracing(version, environment).catch((error: unknown) => {
-    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
-    throw new ConfigError([
-      `${name}: traces need packages that are not installed: npm install @opentelemetry/sdk-trace-node@2 @opentelemetry/resources@2 @opentelemetry/exporter-trace-otlp-http`,
-    ]);
-  });
+  const stop = await startTracing(version, environment, traceSender);
   return () =>
     withTimeout(lastSpansMs, stop(), 'The collector did not answer').catch((err: unknown) =>
       log.warn({ err }, 'the last traces could not be sent'),

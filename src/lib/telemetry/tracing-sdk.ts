@@ -1,4 +1,6 @@
-import type { Sampler } from '@opentelemetry/sdk-trace-node';
+import { callbackify } from 'node:util';
+import type { ReadableSpan, Sampler, SpanExporter } from '@opentelemetry/sdk-trace-node';
+import { SpareThread } from '../async/thread.js';
 import { createIdSource } from './trace-ids.js';
 import { createRatio } from './trace-ratio.js';
 import { enableTracing } from './tracing.js';
@@ -8,12 +10,14 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Sends spans to an OTLP/HTTP collector, as the `OTEL_…` variables of OpenTelemetry's specification say, which its SDK
- * reads by itself. Rejects if the packages are not installed: they are optional peers. Resolves with a function that
- * sends what is left.
+ * reads by itself. `sender` is the program of the thread that sends them. Resolves with a function that sends what is left.
  */
-export async function startTracing(version: string, environment: Environment): Promise<() => Promise<void>> {
+export async function startTracing(
+  version: string,
+  environment: Environment,
+  sender: URL,
+): Promise<() => Promise<void>> {
   const { BatchSpanProcessor, NodeTracerProvider } = await import('@opentelemetry/sdk-trace-node');
-  const { OTLPTraceExporter } = await import('@opentelemetry/exporter-trace-otlp-http');
   const { defaultResource, detectResources, envDetector, resourceFromAttributes } =
     await import('@opentelemetry/resources');
   const named = resourceFromAttributes({ 'service.name': 'trivium', 'service.version': version });
@@ -25,12 +29,32 @@ export async function startTracing(version: string, environment: Environment): P
     resource,
     idGenerator: createIdSource(),
     ...(sampler && { sampler }),
-    spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
+    spanProcessors: [new BatchSpanProcessor(await createExporter(sender))],
   });
   // Contexts are passed on explicitly: following them through every promise would cost each operation.
   provider.register({ contextManager: null });
   enableTracing();
   return () => provider.shutdown();
+}
+
+/** `ExportResultCode` of `@opentelemetry/core`. */
+const [succeeded, failed] = [0, 1];
+
+/**
+ * Has spans sent by a thread. By `node:http` in this one, all requests would cost more: V8 would discard what it compiled
+ * for the streams of a server alone.
+ */
+async function createExporter(sender: URL): Promise<SpanExporter> {
+  const { JsonTraceSerializer } = await import('@opentelemetry/otlp-transformer');
+  const thread = new SpareThread(sender, 'trace sender');
+  const send = callbackify((spans: ReadableSpan[]) =>
+    thread.ask(JsonTraceSerializer.serializeRequest(spans)),
+  );
+  return {
+    export: (spans, done) =>
+      send(spans, (error) => done(error ? { code: failed, error } : { code: succeeded })),
+    shutdown: () => thread.stop(),
+  };
 }
 
 /** A sampler by ratio if the environment names one that is valid; all others are the SDK's own. */
