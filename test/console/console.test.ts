@@ -86,12 +86,14 @@ describe.skipIf(skipBrowserTests)('the console (needs Chromium)', () => {
   });
 
   test('says which grant a view needs', async () => {
+    await ui.page.goto(ui.testbed.url);
+    await ui.signIn(other.email, other.password);
+    await ui.button('Sign out').waitFor();
     for (const [view, grant] of [
       ['#/shipments', 'shipments:read'],
       ['#/payments', 'payments:read'],
     ] as const) {
       await ui.page.goto(`${ui.testbed.url}/${view}`);
-      if (await ui.page.getByLabel('E-mail').isVisible()) await ui.signIn(other.email, other.password);
       await expect.poll(() => ui.page.getByText(grant, { exact: true }).count(), soon).toBe(1);
       await ui.expectAccessible();
     }

@@ -33,6 +33,8 @@ export async function launchBrowser(): Promise<Browser> {
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
+      // A test runs most code of a page a few times only: to optimize it takes longer than to run it as it is.
+      '--js-flags=--no-opt --no-maglev',
     ],
   });
 }
