@@ -72,6 +72,12 @@ class AcceptedLimit {
     this.refused = { smaller: Math.min(smaller, this.current), until };
   }
 
+  /** What to ask for until one is accepted: this limit at most, then smaller ones. */
+  upTo(limit: number): readonly number[] {
+    const greatest = Math.min(limit, this.current);
+    return [greatest, ...smallerLimits.filter((smaller) => smaller < greatest)];
+  }
+
   accept(limit: number): void {
     if (this.refused && limit > this.refused.smaller) this.refused = undefined;
   }
@@ -82,26 +88,26 @@ export function createPager(): Pager {
   const accepted = new AcceptedLimit();
 
   async function read(list: NoteList, limit: number, cursor?: string): Promise<Page> {
-    const first = Math.min(limit, accepted.current);
+    const limits = accepted.upTo(limit);
     let failure: UpstreamError | undefined;
-    for (const tried of [first, ...smallerLimits.filter((smaller) => smaller < first)]) {
-      const answer = await list.read({ limit: tried, cursor });
+    for (const each of limits) {
+      const answer = await list.read({ limit: each, cursor });
       if ('refused' in answer) {
         if (answer.refused !== 400) throw unusable('refused to list notes');
         continue;
       }
       // A page that is too large says nothing about the limit that the service accepts for others.
-      if (!failure && tried < first) accepted.refuse(tried);
-      else if (tried === first) accepted.accept(tried);
-      if ('notes' in answer) return { ...answer, cursor, limit: tried };
+      if (each === limits[0]) accepted.accept(each);
+      else if (!failure) accepted.refuse(each);
+      if ('notes' in answer) return { ...answer, cursor, limit: each };
       failure = answer.tooLarge;
     }
     throw failure ?? invalidQuery(list.filter, cursor);
   }
 
-  async function* walk(list: NoteList, firstLimit: number, start?: string): AsyncGenerator<Page, void> {
+  async function* walk(list: NoteList, limit: number, cursor?: string): AsyncGenerator<Page, void> {
     const judge = createEndJudge(list.filter);
-    for (let cursor = start, limit = firstLimit; ;) {
+    for (;;) {
       const page = await read(list, limit, cursor);
       const verdict = judge(page);
       if (verdict === 'last' || verdict === 'last again') {

@@ -30,7 +30,6 @@ import {
   type PageQuery,
   type Share,
   toBody,
-  toParameters,
 } from './requests.js';
 import type { Signal } from '../../../lib/async/abort.js';
 
@@ -167,7 +166,7 @@ class RestNotesClient implements NotesClient {
   list(token: string, query: PageQuery, signal?: Signal): Promise<ListedPage | Refused> {
     return this.#read(
       this.#pages,
-      { path: `/notes?${toParameters(query)}`, token, signal },
+      { path: `/notes?${parametersOf(query)}`, token, signal },
       orRefused(readListed),
     );
   }
@@ -248,6 +247,16 @@ class RestNotesClient implements NotesClient {
       ? { refused: 404 }
       : this.#write({ ...request, path: `/notes/${segment}${path}` }, readBody);
   }
+}
+
+/** In the service's own names (`apis/notes.md` §4). */
+function parametersOf({ tag, pinned, limit, cursor }: PageQuery): URLSearchParams {
+  const parameters = new URLSearchParams();
+  if (tag !== undefined) parameters.set('tag', tag);
+  if (pinned !== undefined) parameters.set('pinned', String(pinned));
+  parameters.set('limit', String(limit));
+  if (cursor !== undefined) parameters.set('cursor', cursor);
+  return parameters;
 }
 
 /** Reads an answer; undefined if it is not as documented. */

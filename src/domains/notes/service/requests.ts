@@ -23,19 +23,7 @@ export interface Share {
   readonly permission: 'read' | 'comment' | 'edit';
 }
 
-// Each in the service's own names (apis/notes.md §4).
-
-/** The query of a list. */
-export function toParameters({ tag, pinned, limit, cursor }: PageQuery): URLSearchParams {
-  const parameters = new URLSearchParams();
-  if (tag !== undefined) parameters.set('tag', tag);
-  if (pinned !== undefined) parameters.set('pinned', String(pinned));
-  parameters.set('limit', String(limit));
-  if (cursor !== undefined) parameters.set('cursor', cursor);
-  return parameters;
-}
-
-/** The body of a creation or a change; JSON leaves out what is undefined. */
+/** The body of a creation or a change, in the service's own names (`apis/notes.md` §4); JSON leaves out what is undefined. */
 export function toBody({ title, content, tags, isPinned }: NoteChange) {
   return { title, content, tags, is_pinned: isPinned };
 }
