@@ -227,14 +227,17 @@ describe('a repeated operation', () => {
         if (at % operationsPerSession === 0) token = await testbed.signIn();
         const operation = createOperation(random, ids);
         const { answer: first } = await ask(operation);
-        await ask(operation);
-        const { answer: again, byApollo } = await ask(operation);
+        // The second time it is compiled, and the third it runs as it was compiled then.
+        const second = await ask(operation);
+        const repeated = second.byApollo ? [second] : [second, await ask(operation)];
         // If several fields can null the whole answer, the first to fail is reported, which is a matter of timing.
-        const nothing = [first, again].every(({ text }) => text.trimEnd().endsWith('"data":null}'));
-        if (nothing && again.text !== first.text) continue;
-        expect(again, `SEED=${seed}, operation ${at}: ${JSON.stringify(operation)}`).toEqual(first);
+        const answers = [first, ...repeated.map(({ answer }) => answer)];
+        const nothing = answers.every(({ text }) => text.trimEnd().endsWith('"data":null}'));
+        if (nothing && answers.some(({ text }) => text !== first.text)) continue;
+        for (const { answer } of repeated)
+          expect(answer, `SEED=${seed}, operation ${at}: ${JSON.stringify(operation)}`).toEqual(first);
         counts[first.status !== 200 ? 'refused' : first.text.includes('"errors"') ? 'errors' : 'data'] += 1;
-        if (byApollo) continue;
+        if (second.byApollo) continue;
         counts.compiled += 1;
         if (/\b(skip|include)\b/.test(operation.query)) counts.withConditions += 1;
       }
