@@ -21,6 +21,8 @@ import { openTestLog, type TestLog } from '../test-log.js';
 const endpoint: Endpoint = { family: 'shipments', id: 'sub_relay', secret: 'a-secret-of-the-test' };
 const random = createRandom('relay');
 const paceMs = 20;
+/** Slower, where time must pass. */
+const slowPaceMs = 200;
 /** As long as the stream keeps what is published. */
 const awayMs = 60_000;
 const straight = { probability: 0, maxMs: 0 };
@@ -49,6 +51,7 @@ describe.skipIf(noPostgres ?? noNats)('gateways on a cluster of three NATS serve
   /** Gets no deliveries, since it stands still. */
   let frozen: GatewayProcess | undefined;
   let isSending = false;
+  let betweenMs = paceMs;
   let sending = Promise.resolve();
 
   beforeAll(async () => {
@@ -129,7 +132,7 @@ describe.skipIf(noPostgres ?? noNats)('gateways on a cluster of three NATS serve
       const event = createEvent('shipments', random);
       while (!(await isTaken(event))) await pause(paceMs);
       sent.push(event);
-      await pause(paceMs);
+      await pause(betweenMs);
     }
   }
 
@@ -303,7 +306,9 @@ describe.skipIf(noPostgres ?? noNats)('gateways on a cluster of three NATS serve
 
       // The whole cluster is away for a minute, and has forgotten everything when it is back.
       await Promise.all(nats.map((server) => server.kill()));
+      betweenMs = slowPaceMs;
       await pause(awayMs);
+      betweenMs = paceMs;
       await expectDelivered();
       await Promise.all(nats.map((server) => server.start()));
       await expectInStep();
