@@ -1,4 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.js';
@@ -15,7 +16,10 @@ const patience = { timeout: 30_000 };
 const rotate = `mutation { rotatePaymentWebhookSecret(input: { endpointId: "pe_demo" }) {
   endpointId errors { code } } }`;
 
-/** Sends payments without a pause, two at a time, to these gateways in turn. */
+/** Many deliveries during any step of a rotation, and time for the gateway to do it. */
+const paceMs = 10;
+
+/** Sends payments all the time, two at once, to these gateways in turn. */
 function startTraffic({ deliverTo, webhooks }: Sandbox, testbeds: readonly Testbed[]) {
   const statuses: (number | null)[] = [];
   const sent: string[] = [];
@@ -28,6 +32,7 @@ function startTraffic({ deliverTo, webhooks }: Sandbox, testbeds: readonly Testb
       const { eventId, attempts } = await webhooks.emitPayment();
       sent.push(eventId);
       statuses.push(attempts[0]!.status);
+      await sleep(paceMs);
     }
   }
   const senders = Array.from({ length: 2 }, send);
