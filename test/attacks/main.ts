@@ -6,12 +6,11 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startSandbox } from '../../src/sandbox/sandbox.js';
 import { startGatewayProcess, type GatewayProcess } from '../support/process.js';
 import { demo } from '../support/testbed.js';
 import { attacks, crumbling } from './attacks.js';
 import { percentile } from './percentile.js';
-import { attack, startCrumblingService } from './start-attacker.js';
+import { attack, startCrumblingService, startSandboxProcess } from './start-attacker.js';
 
 const attackMs = 15_000;
 const probeMs = 25;
@@ -70,7 +69,7 @@ function rssOf({ child }: GatewayProcess): number {
 }
 
 async function run(name: string): Promise<Outcome> {
-  const sandbox = await startSandbox();
+  const sandbox = await startSandboxProcess();
   const folder = mkdtempSync(join(tmpdir(), 'trivium-attack-'));
   const base = sandbox.settings['NOTES_BASE_URL'] ?? '';
   const service = name === crumbling ? await startCrumblingService(base) : undefined;
@@ -107,7 +106,7 @@ async function run(name: string): Promise<Outcome> {
   } finally {
     await gateway.end('SIGKILL');
     service?.stop();
-    await sandbox.stop();
+    sandbox.stop();
     rmSync(folder, { recursive: true, force: true });
   }
 }

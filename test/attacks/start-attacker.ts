@@ -12,13 +12,23 @@ export async function attack(name: string, target: Target, stop: AbortSignal): P
   if (!stop.aborted) throw new Error(`The attacker ended with ${code}.`);
 }
 
+/** The first line that a program prints, which goes on running. */
+async function start(...args: readonly string[]) {
+  const child = spawn(process.execPath, ['--import', 'tsx', ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [line] = (await once(child.stdout, 'data')) as [Buffer];
+  return { line: line.toString().trim(), stop: () => void child.kill('SIGKILL') };
+}
+
+/** Starts a sandbox in a process of its own: what it does must not look like a late answer of the gateway. */
+export async function startSandboxProcess() {
+  const { line, stop } = await start('test/attacks/sandbox-process.ts');
+  return { settings: JSON.parse(line) as Readonly<Record<string, string>>, stop };
+}
+
 /** Starts a process that passes the answers of a notes service on in chunks of one byte. */
 export async function startCrumblingService(base: string) {
-  const args = ['--import', 'tsx', 'test/attacks/crumbling-service.ts', base];
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
-  const [line] = (await once(child.stdout, 'data')) as [Buffer];
-  return {
-    settings: { NOTES_BASE_URL: line.toString().trim() },
-    stop: () => void child.kill('SIGKILL'),
-  };
+  const { line, stop } = await start('test/attacks/crumbling-service.ts', base);
+  return { settings: { NOTES_BASE_URL: line }, stop };
 }
