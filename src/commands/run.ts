@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { inspect } from 'node:util';
+import { inspect, parseArgs } from 'node:util';
 import { ConfigError } from '../config/environment.js';
 import { CommandError, say, warn, type Program } from './program.js';
 
@@ -25,26 +25,41 @@ export async function run(args: readonly string[], program: Program): Promise<vo
   }
 }
 
-async function dispatch([command = 'start', ...options]: readonly string[], program: Program): Promise<void> {
+async function dispatch(args: readonly string[], program: Program): Promise<void> {
+  const { values, positionals } = readArguments(args);
+  if (values.help) return say(usage);
+  if (values.version) return say(program.version);
+  const [command = 'start', ...more] = positionals;
+  const surplus = values.probe && command !== 'check' ? '--probe' : more[command === 'backup' ? 1 : 0];
+  if (surplus !== undefined)
+    throw new CommandError(`trivium ${command} does not take ${surplus}: see trivium --help.`);
   switch (command) {
     case 'start':
       return (await import('./start.js')).runGateway(program, fail);
     case 'sandbox':
       return (await import('./sandbox.js')).runSandbox(program, fail);
     case 'check':
-      return (await import('./check.js')).runCheck(program, options.includes('--probe'));
+      return (await import('./check.js')).runCheck(program, values.probe === true);
     case 'keys':
       return say(randomBytes(32).toString('base64'));
     case 'backup':
-      return (await import('./backup.js')).runBackup(program, options[0]);
-    case '--version':
-    case '-v':
-      return say(program.version);
-    case '--help':
-    case '-h':
-      return say(usage);
+      return (await import('./backup.js')).runBackup(program, more[0]);
     default:
       throw new CommandError(`Unknown command ${command}: see trivium --help.`);
+  }
+}
+
+function readArguments(args: readonly string[]) {
+  const options = {
+    help: { type: 'boolean', short: 'h' },
+    version: { type: 'boolean', short: 'v' },
+    probe: { type: 'boolean' },
+  } as const;
+  try {
+    return parseArgs({ args: [...args], options, allowPositionals: true });
+  } catch (error) {
+    const [fault] = (error as Error).message.split('. ');
+    throw new CommandError(`${fault}: see trivium --help.`);
   }
 }
 

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -14,6 +14,26 @@ test('keys prints a value for SECRET_KEYS, alone, and --version the version', as
   expect(out).toMatch(/^[A-Za-z0-9+/]{43}=\n$/);
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
   expect((await trivium(['--version'])).out).toBe(`${version}\n`);
+});
+
+test.for([
+  [['check', '--prob'], "Unknown option '--prob'"],
+  [['check', 'now'], 'trivium check does not take now'],
+  [['keys', '--probe'], 'trivium keys does not take --probe'],
+  [['backup', 'a.db', 'b.db'], 'trivium backup does not take b.db'],
+  [['begin'], 'Unknown command begin'],
+] as const)('%j is refused', async ([args, fault]) => {
+  const { code, out, told } = await trivium(args);
+  expect([code, out, told]).toEqual([1, '', `${fault}: see trivium --help.\n`]);
+});
+
+test('--help after a command prints the commands, and does nothing else', async () => {
+  const usage = (await trivium(['--help'])).out;
+  expect(usage).toMatch(/^Usage: trivium/);
+  for (const command of ['start', 'backup']) {
+    const { code, out, cwd } = await trivium([command, '--help']);
+    expect([code, out, readdirSync(cwd)]).toEqual([0, usage, []]);
+  }
 });
 
 test('an old Node.js is told which is needed', async () => {
