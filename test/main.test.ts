@@ -30,6 +30,17 @@ test.each([
   },
 );
 
+test('the sandbox beside a gateway listens on SANDBOX_PORT', async () => {
+  const port = await freePort();
+  const gateway = await startGatewayProcess({
+    DATABASE_URL: await createTestFile(),
+    SANDBOX_PORT: String(port),
+  });
+  onTestFinished(async () => void (await gateway.end('SIGKILL')));
+  await expect.poll(() => gateway.output()).toContain('Trivium is ready');
+  expect(gateway.output()).toMatch(new RegExp(`^ +Sandbox +http://127\\.0\\.0\\.1:${port} `, 'm'));
+});
+
 /** The output of a gateway that fails to start. */
 async function refusal(
   given: Readonly<Record<string, string>>,

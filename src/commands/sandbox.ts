@@ -2,8 +2,6 @@ import { readSandboxConfig } from '../config/config.js';
 import { say, type Program, type RunningSandbox } from './program.js';
 import { onSignal } from './shutdown.js';
 
-/** Where the sandbox listens, if the port is free. */
-const usualPort = 4010;
 /** Where it keeps what a rotation has made of its secrets: beside the usual database. */
 const secretsFile = 'data/sandbox.json';
 
@@ -19,11 +17,12 @@ export const demoGrants = JSON.stringify({
   ],
 });
 
-/** The sandbox beside a gateway: on its usual port, or else on a free one. */
-export async function startBeside({ loadSandbox }: Program): Promise<RunningSandbox> {
+/** The sandbox beside a gateway: on its own port, or else on a free one. */
+export async function startBeside({ environment, loadSandbox }: Program): Promise<RunningSandbox> {
+  const { port } = readSandboxConfig({ SANDBOX_PORT: environment['SANDBOX_PORT'] });
   const { startSandbox } = await loadSandbox();
   try {
-    return await startSandbox({ port: usualPort, traffic: true, secretsFile });
+    return await startSandbox({ port, traffic: true, secretsFile });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
     return startSandbox({ port: 0, traffic: true, secretsFile });
