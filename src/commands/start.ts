@@ -51,16 +51,16 @@ const lastSpansMs = 2_000;
  */
 async function traceIfSet(
   { environment, version, traceSender }: Program,
-  { log }: Telemetry,
+  telemetry: Telemetry,
 ): Promise<() => Promise<void>> {
   const names = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'];
   const isSet = names.some((each) => environment[each]?.trim());
   if (!isSet || environment['OTEL_SDK_DISABLED'] === 'true') return async () => undefined;
   const { startTracing } = await import('../lib/telemetry/tracing-sdk.js');
-  const stop = await startTracing(version, environment, traceSender);
+  const stop = await startTracing(version, environment, traceSender, telemetry);
   return () =>
     withTimeout(lastSpansMs, stop(), 'The collector did not answer').catch((err: unknown) =>
-      log.warn({ err }, 'the last traces could not be sent'),
+      telemetry.log.warn({ err }, 'the last traces could not be sent'),
     );
 }
 

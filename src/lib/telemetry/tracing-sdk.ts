@@ -1,6 +1,8 @@
 import { callbackify } from 'node:util';
 import type { ReadableSpan, Sampler, SpanExporter } from '@opentelemetry/sdk-trace-node';
 import { SpareThread } from '../async/thread.js';
+import { OutageLog } from './outage-log.js';
+import type { Telemetry } from './telemetry.js';
 import { createIdSource } from './trace-ids.js';
 import { createRatio } from './trace-ratio.js';
 import { enableTracing } from './tracing.js';
@@ -10,12 +12,14 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Sends spans to an OTLP/HTTP collector, as the `OTEL_…` variables of OpenTelemetry's specification say, which its SDK
- * reads by itself. `sender` is the program of the thread that sends them. Resolves with a function that sends what is left.
+ * reads by itself. `sender` is the program of the thread that sends them. The log says when the collector does not take
+ * them. Resolves with a function that sends what is left.
  */
 export async function startTracing(
   version: string,
   environment: Environment,
   sender: URL,
+  telemetry: Pick<Telemetry, 'log'>,
 ): Promise<() => Promise<void>> {
   const { BatchSpanProcessor, NodeTracerProvider } = await import('@opentelemetry/sdk-trace-node');
   const { defaultResource, detectResources, envDetector, resourceFromAttributes } =
@@ -29,7 +33,7 @@ export async function startTracing(
     resource,
     idGenerator: createIdSource(),
     ...(sampler && { sampler }),
-    spanProcessors: [new BatchSpanProcessor(await createExporter(sender))],
+    spanProcessors: [new BatchSpanProcessor(await createExporter(sender, telemetry))],
   });
   // Contexts are passed on explicitly: following them through every promise would cost each operation.
   provider.register({ contextManager: null });
@@ -44,15 +48,23 @@ const [succeeded, failed] = [0, 1];
  * Has spans sent by a thread. By `node:http` in this one, all requests would cost more: V8 would discard what it compiled
  * for the streams of a server alone.
  */
-async function createExporter(sender: URL): Promise<SpanExporter> {
+async function createExporter(sender: URL, telemetry: Pick<Telemetry, 'log'>): Promise<SpanExporter> {
   const { JsonTraceSerializer } = await import('@opentelemetry/otlp-transformer');
   const thread = new SpareThread(sender, 'trace sender');
+  const outage = new OutageLog(telemetry, {
+    up: 'the collector takes traces',
+    down: 'traces cannot be sent to the collector, and are lost',
+  });
   const send = callbackify((spans: ReadableSpan[]) =>
     thread.ask(JsonTraceSerializer.serializeRequest(spans)),
   );
   return {
     export: (spans, done) =>
-      send(spans, (error) => done(error ? { code: failed, error } : { code: succeeded })),
+      send(spans, (error) => {
+        if (error) outage.down(error);
+        else outage.up();
+        done(error ? { code: failed, error } : { code: succeeded });
+      }),
     shutdown: () => thread.stop(),
   };
 }

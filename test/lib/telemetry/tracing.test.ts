@@ -208,3 +208,36 @@ test.each([
   expect(await traced.end()).toBe(0);
   expect(traced.output()).toContain('the last traces could not be sent');
 });
+
+test('the log says once that a collector refuses traces, and that it takes them again', async () => {
+  let status = 401;
+  const server = createServer((_, response) => void response.writeHead(status, '').end()).listen(
+    0,
+    '127.0.0.1',
+  );
+  await once(server, 'listening');
+  onTestFinished(() => server.close().closeAllConnections());
+  const traced = await startGatewayProcess({
+    ...settingsFor(sandbox, await createTestFile()),
+    LOG_LEVEL: 'info',
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    OTEL_BSP_SCHEDULE_DELAY: '50',
+  });
+  onTestFinished(async () => void (await traced.end('SIGKILL')));
+  const { send } = createSender(traced);
+  for (const _ of [1, 2]) {
+    const refused = once(server, 'request');
+    await send();
+    await refused;
+  }
+  await expect.poll(() => traced.output()).toContain('traces cannot be sent');
+  expect(traced.output()).toContain('It answered 401');
+  status = 200;
+  await expect
+    .poll(async () => {
+      await send();
+      return traced.output();
+    })
+    .toContain('the collector takes traces');
+  expect(traced.output().match(/traces cannot be sent/g)).toHaveLength(1);
+});
