@@ -30,7 +30,7 @@ export interface ApolloOptions {
  * read from where the lists are.
  *
  * @example
- * const client = createApolloClient(createTrivium({ url: 'http://localhost:4000' }));
+ * const client = createApolloClient(createTrivium({ url: 'http://127.0.0.1:4000' }));
  */
 export function createApolloClient(trivium: Trivium, options: ApolloOptions = {}): ApolloClient {
   const cache = createCache(options.cache);

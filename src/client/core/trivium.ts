@@ -68,7 +68,7 @@ export interface Trivium {
  * A client of the gateway at `url`.
  *
  * @example
- * const trivium = createTrivium({ url: 'http://localhost:4000' });
+ * const trivium = createTrivium({ url: 'http://127.0.0.1:4000' });
  * const { viewer, errors } = await trivium.signIn('demo@example.com', 'demo-password');
  * const { notes } = await trivium.query(NotesDocument, { first: 10 });
  */

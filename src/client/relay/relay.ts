@@ -30,7 +30,7 @@ export interface RelayOptions {
  * can no longer be read from where the lists are.
  *
  * @example
- * const environment = createRelayEnvironment(createTrivium({ url: 'http://localhost:4000' }));
+ * const environment = createRelayEnvironment(createTrivium({ url: 'http://127.0.0.1:4000' }));
  */
 export function createRelayEnvironment(trivium: Trivium, { documents = {} }: RelayOptions = {}): Environment {
   const connections = new Connections();

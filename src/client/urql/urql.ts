@@ -39,7 +39,7 @@ export interface UrqlOptions {
  * An urql client over `trivium`: see `triviumExchange`.
  *
  * @example
- * const client = createUrqlClient(createTrivium({ url: 'http://localhost:4000' }));
+ * const client = createUrqlClient(createTrivium({ url: 'http://127.0.0.1:4000' }));
  */
 export function createUrqlClient(trivium: Trivium, options: UrqlOptions = {}): Client {
   return new Client({ url: `${trivium.url}/graphql`, exchanges: [triviumExchange(trivium, options)] });
