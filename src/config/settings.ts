@@ -214,7 +214,7 @@ export const settings = z.object({
   ),
   INTROSPECTION: described(
     z.enum(['on', 'off']).default('on'),
-    '`off`: introspection and `/schema.graphql` are for signed-in callers only.',
+    '`off`: `__schema` and `__type` are refused; `/schema.graphql`, `/client.tgz`, `_service` and suggestions in messages are for signed-in callers only.',
   ),
   EVENT_RETENTION_DAYS: described(
     whole(1, 36_500).default(90),

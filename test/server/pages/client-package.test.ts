@@ -9,7 +9,11 @@ afterAll(() => testbed.stop());
 
 test('/client.tgz has an ETag, and is for who is signed in without introspection', async () => {
   const url = `${testbed.url}/client.tgz`;
-  expect((await fetch(url)).status).toBe(404);
+  const refused = await fetch(url);
+  expect([refused.status, await refused.text()]).toEqual([
+    404,
+    expect.stringContaining('for signed-in callers only'),
+  ]);
   const headers = { authorization: `Bearer ${await testbed.signIn()}` };
   const response = await fetch(url, { headers });
   expect(response.status).toBe(200);
