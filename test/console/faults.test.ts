@@ -79,7 +79,8 @@ describe.skipIf(skipBrowserTests || noPostgres !== undefined)('each view (needs 
     gateway = await startGatewayProcess(settings);
     sandbox.deliverTo(gateway.url);
     browser = await launchBrowser();
-    context = await browser.newContext();
+    // Not to draw what moves in many tabs; nor is anything to move for those who want it so.
+    context = await browser.newContext({ reducedMotion: 'reduce' });
     context.setDefaultTimeout(60_000);
   });
   afterAll(async () => {
@@ -231,6 +232,7 @@ describe.skipIf(skipBrowserTests || noPostgres !== undefined)('each view (needs 
     await page.getByText('1 event', { exact: true }).waitFor();
     await gateway.end('SIGKILL');
     await page.getByText('Reconnecting …').first().waitFor();
+    await expect.poll(() => page.evaluate(() => document.getAnimations().length), soon).toBe(0);
     gateway = await startGatewayProcess(settings);
     const moved = { type: 'shipment.delivered', shipment: { id } };
     expect((await sandbox.webhooks.emitShipment(moved)).state).toBe('acknowledged');
