@@ -36,13 +36,19 @@ const bytesPerCharacter = 8;
 const bytesPerGroup = 3_500;
 const bytesPerSubscription = 4_000;
 
+/** An item, and how many of the user's subscriptions share it. */
+interface Shared {
+  readonly item: Holding;
+  count: number;
+}
+
 interface Held {
   /** Where its bytes are charged. */
   readonly memory: Memory;
   /** By value. */
   readonly fields: Map<unknown, number>;
-  /** How many of the user's subscriptions share each item. */
-  readonly shares: Map<unknown, number>;
+  /** By key. */
+  readonly shared: Map<unknown, Shared>;
 }
 
 /** What decides how much memory and work a subscription takes. */
@@ -57,7 +63,7 @@ export interface Weighed {
   readonly fields: number;
 }
 
-/** What a subscription takes up: its document, its group, and itself. */
+/** What a subscription takes up, but for itself: its document, and its group. */
 export function weigh({ document, key, parameters, selected, fields }: Weighed): readonly Holding[] {
   const values = selected.reduce((sum, selection) => sum + selection.values.size, 0);
   return [
@@ -73,14 +79,31 @@ export function weigh({ document, key, parameters, selected, fields }: Weighed):
       fields,
       values: selected[0]?.values ?? everyEvent,
     },
-    { key: Symbol('a subscription'), bytes: bytesPerSubscription, fields: 0, values: [] },
   ];
 }
 
-/** Holdings of at most this much a user, and of what the ledger has room for. */
-export function createHoldings(ledger: MemoryLedger, most = maxPerUser): Holdings {
+/** Holdings of at most this much a user, and of what the ledger has room for; `own` bytes are a subscription's own. */
+export function createHoldings(
+  ledger: MemoryLedger,
+  most = maxPerUser,
+  own = bytesPerSubscription,
+): Holdings {
   const users = new Map<string, Held>();
   let size = 0;
+
+  function release(user: string, held: Held, items: readonly Shared[]): void {
+    const { memory, shared } = held;
+    size -= 1;
+    memory.add(-own);
+    for (const each of items) {
+      each.count -= 1;
+      if (each.count > 0) continue;
+      shared.delete(each.item.key);
+      memory.add(-each.item.bytes);
+      addFields(held, each.item, -each.item.fields);
+    }
+    if (shared.size === 0) users.delete(user);
+  }
 
   return {
     get size() {
@@ -90,29 +113,23 @@ export function createHoldings(ledger: MemoryLedger, most = maxPerUser): Holding
       const held = users.get(user) ?? {
         memory: ledger.open(userCaller(user), 'subscribed'),
         fields: new Map(),
-        shares: new Map<unknown, number>(),
+        shared: new Map<unknown, Shared>(),
       };
-      const { memory, shares } = held;
-      const fresh = items.filter(({ key }) => !shares.has(key));
-      const bytes = memory.heap + fresh.reduce((all, item) => all + item.bytes, 0);
+      const { memory, shared } = held;
+      const fresh = items.filter(({ key }) => !shared.has(key));
+      const bytes = memory.heap + own + fresh.reduce((all, item) => all + item.bytes, 0);
       if (bytes > most.bytes || fresh.some((item) => mostFields(held, item) > most.fields)) return undefined;
       if (!memory.resize(bytes)) return undefined;
-      for (const item of fresh) addFields(held, item, item.fields);
-      for (const { key } of items) shares.set(key, (shares.get(key) ?? 0) + 1);
+      for (const item of fresh) {
+        addFields(held, item, item.fields);
+        shared.set(item.key, { item, count: 0 });
+      }
+      // A subscription that lasts keeps what is shared, not its own copies of it.
+      const kept = items.map(({ key }) => shared.get(key)!);
+      for (const each of kept) each.count += 1;
       users.set(user, held);
       size += 1;
-      return () => {
-        size -= 1;
-        for (const item of items) {
-          const left = shares.get(item.key)! - 1;
-          if (left > 0) shares.set(item.key, left);
-          else if (shares.delete(item.key)) {
-            memory.add(-item.bytes);
-            addFields(held, item, -item.fields);
-          }
-        }
-        if (shares.size === 0) users.delete(user);
-      };
+      return () => release(user, held, kept);
     },
   };
 }

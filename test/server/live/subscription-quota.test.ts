@@ -16,7 +16,7 @@ const ledger = (heap = 100 * mebibyte) =>
   new MemoryLedger(createTelemetry('silent'), { heap, buffers: heap });
 
 test('refuses what exceeds the limit of a user, whatever other users hold', () => {
-  const holdings = createHoldings(ledger(), most);
+  const holdings = createHoldings(ledger(), most, 0);
   const release = holdings.take('one', [holding('a', 4), holding('b', 6)]);
   expect(holdings.take('one', [holding('c', 1)])).toBeUndefined();
   expect(holdings.take('other', [holding('c', 10)])).toBeTypeOf('function');
@@ -25,7 +25,7 @@ test('refuses what exceeds the limit of a user, whatever other users hold', () =
 });
 
 test('refuses more fields than a user may have rendered for each event, until some are released', () => {
-  const holdings = createHoldings(ledger(), most);
+  const holdings = createHoldings(ledger(), most, 0);
   const release = holdings.take('one', [holding('a', 1, 6)])!;
   expect(holdings.take('one', [holding('b', 1, 5)])).toBeUndefined();
   expect(holdings.take('one', [holding('a', 1, 6)])).toBeTypeOf('function');
@@ -36,7 +36,7 @@ test('refuses more fields than a user may have rendered for each event, until so
 });
 
 test('counts fields for each value by itself', () => {
-  const holdings = createHoldings(ledger(), most);
+  const holdings = createHoldings(ledger(), most, 0);
   const release = holdings.take('one', [holding('a', 1, 6, ['x', 'y'])])!;
   expect(holdings.take('one', [holding('b', 1, 6, ['z'])])).toBeTypeOf('function');
   expect(holdings.take('one', [holding('c', 1, 6, ['w', 'y'])])).toBeUndefined();
@@ -46,13 +46,13 @@ test('counts fields for each value by itself', () => {
 });
 
 test('frees the fields of what is released', () => {
-  const holdings = createHoldings(ledger(), most);
+  const holdings = createHoldings(ledger(), most, 0);
   holdings.take('one', [holding('a', 1, 6)])!();
   expect(holdings.take('one', [holding('b', 1, 10)])).toBeTypeOf('function');
 });
 
 test('counts a shared thing once, until its last holder releases it', () => {
-  const holdings = createHoldings(ledger(), most);
+  const holdings = createHoldings(ledger(), most, 0);
   const release = holdings.take('one', [holding('a', 6), holding('b', 4)])!;
   const [second, third] = [
     holdings.take('one', [holding('a', 6)])!,
@@ -66,7 +66,7 @@ test('counts a shared thing once, until its last holder releases it', () => {
 });
 
 test('frees what is released while the rest is still held', () => {
-  const holdings = createHoldings(ledger(), most);
+  const holdings = createHoldings(ledger(), most, 0);
   holdings.take('one', [holding('a', 4)]);
   const release = holdings.take('one', [holding('b', 6)])!;
   release();
@@ -76,15 +76,15 @@ test('frees what is released while the rest is still held', () => {
 
 test('counts some memory for each subscription, even if it shares all the rest', () => {
   const document = parse('subscription { shipmentUpdates { cursor } }');
-  const weighed = { document, key: 'key', parameters: '', selected: [], fields: 5 };
-  const [, , ...own] = weigh(weighed);
-  const [, , ...others] = weigh(weighed);
-  const holdings = createHoldings(ledger(), {
-    bytes: own.reduce((sum, { bytes }) => sum + bytes, 0),
-    fields: 0,
-  });
-  expect(holdings.take('one', own)).toBeTypeOf('function');
-  expect(holdings.take('one', others)).toBeUndefined();
+  const items = weigh({ document, key: 'key', parameters: '', selected: [], fields: 5 });
+  const shared = items.reduce((sum, { bytes }) => sum + bytes, 0);
+  const holdings = createHoldings(ledger(), { bytes: shared + 2_000, fields: 5 }, 1_000);
+  const release = holdings.take('one', items)!;
+  expect(holdings.take('one', items)).toBeTypeOf('function');
+  expect(holdings.take('one', items)).toBeUndefined();
+  release();
+  expect(holdings.take('one', items)).toBeTypeOf('function');
+  expect(createHoldings(ledger(), { bytes: shared, fields: 5 }).take('one', items)).toBeUndefined();
 });
 
 test('refuses what there is no memory for, though each user holds less than the limit', () => {

@@ -158,8 +158,8 @@ export class Connection implements ProtocolSocket {
   }
 
   onMessage(handle: (text: string) => Promise<void>): void {
-    // `handle` takes a parsed message, too, though its type does not say so.
-    const operations = new Operations((message) => handle(message as string), this);
+    // It takes a parsed message, too, though its type does not say so.
+    const operations = new Operations(handle as (message: unknown) => Promise<void>, this);
     this.operations = operations;
     this.socket.on('message', (data: Buffer) => {
       this.#arrivingBytes = 0;

@@ -27,17 +27,14 @@ class Operation {
   ending: LightAbortController | undefined = undefined;
   /** It has ended, or is established as a subscription: a drain need not wait for it. */
   isSettled = false;
-  readonly settled: Promise<void>;
-  #settle!: () => void;
   /** The client has sent `complete` for it. */
   isCompleted = false;
   /** The `subscribe` that has come since with the same id. */
   next: Waiting | undefined = undefined;
-  #releases: (() => void)[] = [];
+  #whenSettled: (() => void)[] | undefined = undefined;
 
   constructor(payload: SubscribePayload | undefined) {
     this.payload = payload;
-    this.settled = new Promise((resolve) => (this.#settle = resolve));
   }
 
   endBy(ending: LightAbortController): void {
@@ -50,16 +47,17 @@ class Operation {
     this.settle();
   }
 
-  /** Calls `release` once it is settled; at once if it is. */
-  whenSettled(release: () => void): void {
-    if (this.isSettled) release();
-    else this.#releases.push(release);
+  /** Calls this once it is settled; at once if it is. */
+  whenSettled(then: () => void): void {
+    if (this.isSettled) then();
+    else (this.#whenSettled ??= []).push(then);
   }
 
   settle(): void {
     this.isSettled = true;
-    this.#settle();
-    for (const release of this.#releases.splice(0)) release();
+    const waiting = this.#whenSettled ?? [];
+    this.#whenSettled = undefined;
+    for (const then of waiting) then();
   }
 }
 
@@ -121,7 +119,9 @@ export class Operations {
   async answered(): Promise<void> {
     const open = () => [...this.#underWay.values()].filter(({ isSettled }) => !isSettled);
     for (let unsettled = open(); unsettled.length > 0; unsettled = open())
-      await Promise.all(unsettled.map(({ settled }) => settled));
+      await Promise.all(
+        unsettled.map((operation) => new Promise<void>((resolve) => operation.whenSettled(resolve))),
+      );
   }
 
   /** Aborts all operations, and drops those that wait for an id. */
@@ -159,21 +159,24 @@ export class Operations {
     const operation = new Operation(payloadOf(message));
     operation.whenSettled(release);
     this.#underWay.set(id, operation);
-    const end = () => {
-      this.#underWay.delete(id);
-      operation.settle();
-    };
-    const ended = () => {
-      end();
-      if (operation.next !== undefined) this.#run(id, operation.next);
-    };
-    const failed = (error: unknown) => {
-      end();
-      this.#owner.fail(error);
-    };
     // graphql-ws keeps what it gets for as long as a subscription lasts: the payload stays with the operation.
     const passed = operation.payload ? { ...message, payload: { query: '' } } : message;
-    this.#handle(passed).then(ended, failed);
+    this.#handle(passed).then(
+      () => this.#end(id, operation),
+      (error: unknown) => this.#fail(id, operation, error),
+    );
+  }
+
+  #end(id: string, operation: Operation): void {
+    this.#underWay.delete(id);
+    operation.settle();
+    if (operation.next !== undefined) this.#run(id, operation.next);
+  }
+
+  #fail(id: string, operation: Operation, error: unknown): void {
+    this.#underWay.delete(id);
+    operation.settle();
+    this.#owner.fail(error);
   }
 
   #pass(message: unknown): void {
