@@ -41,7 +41,8 @@ function weigh(text: Uint8Array, weightOf: Uint8Array, most: number): number {
   let weight = 0;
   let isString = false;
   let began = 0;
-  let escape = -1;
+  // Where the next ones are, each sought once: there may be an escape in every second byte.
+  let [escape, end] = [-1, -1];
   for (let at = 0; at < text.length && weight <= most; at += 1) {
     const byte = text[at]!;
     if (byte === quote) {
@@ -52,7 +53,8 @@ function weigh(text: Uint8Array, weightOf: Uint8Array, most: number): number {
     else if (byte === backslash) at += 1;
     else if (at - began > longString) {
       if (escape < at) escape = indexFrom(text, backslash, at);
-      at = Math.min(escape, indexFrom(text, quote, at)) - 1;
+      if (end < at) end = indexFrom(text, quote, at);
+      at = Math.min(escape, end) - 1;
     }
   }
   return weight;

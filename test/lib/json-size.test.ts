@@ -26,3 +26,18 @@ test('weighs what JSON.parse makes of a text, for which its strings count as the
   expect(text).toBeGreaterThan(30_000);
   expect(text).toBeLessThan(100_000);
 });
+
+test('looks through a string of escapes once', () => {
+  let looked = 0;
+  class Counting extends Uint8Array {
+    override indexOf(byte: number, from = 0): number {
+      const found = super.indexOf(byte, from);
+      looked += (found < 0 ? this.length : found) - from;
+      return found;
+    }
+  }
+  const text = Counting.from(Buffer.from(JSON.stringify('\0'.repeat(10_000))));
+  expect(hasMoreValues(text, 1)).toBe(false);
+  expect(looked).toBeGreaterThan(0);
+  expect(looked).toBeLessThan(3 * text.length);
+});
