@@ -50,8 +50,10 @@ function weigh(text: Uint8Array, weightOf: Uint8Array, most: number): number {
       began = at;
       weight += weightOf[quote]!;
     } else if (!isString) weight += weightOf[byte]!;
-    else if (byte === backslash) at += 1;
-    else if (at - began > longString) {
+    else if (byte === backslash) {
+      at += 1;
+      began = at; // the next one may be near
+    } else if (at - began > longString) {
       if (escape < at) escape = indexFrom(text, backslash, at);
       if (end < at) end = indexFrom(text, quote, at);
       at = Math.min(escape, end) - 1;
