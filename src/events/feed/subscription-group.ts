@@ -14,6 +14,8 @@ export interface Rendering extends Interest {
 export interface Member {
   /** The number in the log after which to begin; undefined to begin at the log's end. */
   readonly after: number | undefined;
+  /** To be asked before past entries are rendered for it: a promise if they have to wait for what it was given before. */
+  untilRoom?(): Promise<void> | undefined;
   /** Takes payloads of past entries, with the places just after these; resolves once they are sent, with whether to go on. Must not reject. */
   replay(payloads: readonly string[], places: readonly Place[]): Promise<boolean>;
   /**
@@ -63,6 +65,8 @@ interface Stretch {
 
 /** How many characters a group sends to each member in one turn; only the last payload may go beyond. */
 const maxPerTurn = 32_768;
+/** How many characters a group gives to all its members in one turn; only the last member may go beyond. */
+const maxGivenPerTurn = 2 ** 20;
 
 /**
  * A group walks the log once for all its members, from one entry that concerns it to the next. A new member first reads
@@ -142,8 +146,8 @@ class SubscriptionGroup implements Group {
       const entry = found instanceof Promise ? await found : found;
       if (!entry) return;
       const stretch = gather(entry, this.#dueEntry, this.#renderLive);
-      this.#advance(stretch);
-      if (stretch.next) this.#advance(single(stretch.next.entry, await stretch.next.payload));
+      await this.#advance(stretch);
+      if (stretch.next) await this.#advance(single(stretch.next.entry, await stretch.next.payload));
     } catch (error) {
       this.end(error);
     } finally {
@@ -184,16 +188,30 @@ class SubscriptionGroup implements Group {
     return this.#sources.retrier.render(entry.seq, work, { isWanted });
   }
 
-  /** A member whose place is past an entry has it already, from a replica that had read further. */
-  #advance({ payloads, places, length }: Stretch): void {
-    this.#due.splice(0, length);
-    if (payloads.length === 0) return;
-    for (const [member, place] of this.#joined) {
+  /**
+   * Gives each member a stretch; what is long takes turns of the event loop, in which members may come and leave. A
+   * member whose place is past an entry has it already, from a replica that had read further.
+   */
+  async #advance({ payloads, places, length }: Stretch): Promise<void> {
+    const characters = payloads.reduce((sum, payload) => sum + payload.length, 0);
+    const last = places.at(-1);
+    let given = 0;
+    for (const [member, place] of last ? this.#joined : []) {
+      if (given > maxGivenPerTurn) {
+        given = 0;
+        await this.#sources.pace.turn('live');
+        if (!this.#joined.has(member)) continue;
+      }
       const isBehind = place < places[0]!.seq;
       const wanted = isBehind ? payloads : payloads.filter((_, at) => place < places[at]!.seq);
+      if (wanted.length === 0) continue;
       const ends = isBehind ? places : places.filter(({ seq }) => place < seq);
-      if (wanted.length > 0 && !member.deliver(wanted, ends)) this.#leave(member);
+      given += characters;
+      if (!member.deliver(wanted, ends)) this.#leave(member);
+      // So far it has come, and the group not yet. It may have left.
+      else if (this.#joined.has(member)) this.#joined.set(member, last!.seq);
     }
+    this.#due.splice(0, length);
   }
 
   async #arrive(member: Member): Promise<void> {
@@ -202,6 +220,7 @@ class SubscriptionGroup implements Group {
     while (this.#arriving.has(member) && place < this.#position()) {
       const entry = await own.entry(place + 1);
       await this.#sources.pace.turn();
+      for (let wait = member.untilRoom?.(); wait; wait = member.untilRoom?.()) await wait;
       // A payload that nobody waits for becomes undefined, which the replays would keep as an excluded event.
       if (!entry || !this.#arriving.has(member)) return;
       const further = (index: number) =>

@@ -156,6 +156,10 @@ class Subscriber implements Member, AsyncIterableIterator<never, undefined> {
     this.#ended = new Promise((resolve) => (this.#resolve = resolve));
   }
 
+  untilRoom(): Promise<void> | undefined {
+    return this.#outlet.untilRoom?.();
+  }
+
   replay(payloads: readonly string[], places: readonly Place[]): Promise<boolean> {
     this.#sent.replayed.value += payloads.length;
     return new Promise((resolve) => {

@@ -12,6 +12,8 @@ export interface Outlet {
    * all is written, or with why it is not. Consecutive calls with the same array of payloads share its bytes.
    */
   send(payloads: readonly string[], places: readonly Place[], done?: Done): void;
+  /** A promise if past events have to wait, since much else waits for their client already. */
+  untilRoom?(): Promise<void> | undefined;
   /** Whether a live update may be sent now; if too much waits for a slow client, this closes its connection. */
   hasRoom(): boolean;
   /** Closes the connection, so that the client resumes, at another replica if it can. */

@@ -2,7 +2,8 @@ import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import type { Place } from '../../events/log/log-position.js';
 import type { Done, Outlet } from '../live/outlet.js';
-import { canSendUpdate } from './socket/backpressure.js';
+import { lengthOf } from '../operation/answer-text.js';
+import { canSendUpdate, hold, tooLate, untilWritten } from './socket/backpressure.js';
 import { tryAgainLater, type Connection } from './socket/connection.js';
 
 /** Sends the updates of one operation as `next` messages. A class, since there are many. */
@@ -17,10 +18,23 @@ export class WebsocketOutlet implements Outlet {
 
   send(payloads: readonly string[], _: readonly Place[], done?: Done): void {
     const { socket, stream } = this.#connection;
+    // Before a live update, `hasRoom` was asked.
+    if (done && !hold(socket, lengthOf(payloads))) {
+      tooLate(socket);
+      process.nextTick(done, new Error('The client does not keep up.'));
+      return;
+    }
     const end = `,"id":${JSON.stringify(this.#operationId)}}`;
     gather(stream);
-    for (const [at, payload] of payloads.entries())
-      socket.send(`{"type":"next","payload":${payload}${end}`, at === payloads.length - 1 ? done : undefined);
+    for (const [at, payload] of payloads.entries()) {
+      const sent = at === payloads.length - 1 ? done : undefined;
+      if (payload.length > longPayload) sendShared(socket, payload, end, sent);
+      else socket.send(`${begin}${payload}${end}`, sent);
+    }
+  }
+
+  untilRoom(): Promise<void> | undefined {
+    return untilWritten(this.#connection.socket, this.#connection.stream);
   }
 
   hasRoom(): boolean {
@@ -31,6 +45,20 @@ export class WebsocketOutlet implements Outlet {
     const socket: WebSocket = this.#connection.socket;
     socket.close(tryAgainLater, 'Resume elsewhere');
   }
+}
+
+const begin = '{"type":"next","payload":';
+/** In characters. A longer one is encoded once for all sockets that it is sent to, which take it as a frame of its own. */
+const longPayload = 16 * 1024;
+let encoded = { payload: '', bytes: Buffer.alloc(0) };
+
+/** Sends a message in three frames, of which the long one is the same bytes for all sockets: each has none of its own. */
+function sendShared(socket: WebSocket, payload: string, end: string, done?: Done): void {
+  if (encoded.payload !== payload) encoded = { payload, bytes: Buffer.from(payload) };
+  const part = { binary: false, fin: false };
+  socket.send(begin, part);
+  socket.send(encoded.bytes, part);
+  socket.send(end, done);
 }
 
 /** Bytes that may wait for the end of a turn: with more, a socket with many operations would pass for a slow one. */

@@ -91,6 +91,42 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       expect(feed.multicast.size).toBe(1);
     });
 
+    test('gives a long event to its members over several turns, and once to those that come meanwhile', async () => {
+      const longest = (entry: LogEntry, replayed: boolean) => text(entry, replayed).padEnd(600_000);
+      const join = (member: Member) => feed.multicast.join('group', createRendering(longest), member);
+      const place = (member: Member) => feed.multicast.passed('group', member)?.seq;
+      feed.multicast.join('other', createRendering(), createMember()); // has the feed keep what it reads
+      await append(1);
+      await settle();
+      const [late, last] = [createMember(0), createMember()];
+      const passed: unknown[] = [];
+      const meanwhile = (member: Member) => {
+        passed.push(place(member), place(last));
+        join(late);
+      };
+      const first = createMember(undefined, {
+        deliver() {
+          if (passed.length === 0) void nextTurn().then(() => meanwhile(first));
+          return true;
+        },
+      });
+      join(first);
+      const others = numbers(10).map(() => createMember());
+      for (const member of others.slice(5)) join(member);
+      const leaving = createMember(undefined, { deliver: () => false });
+      join(leaving);
+      for (const member of [...others.slice(0, 5), last]) join(member);
+      for (const count of [1, 2]) {
+        await append(1);
+        for (const { got } of [first, ...others, last]) await expect.poll(() => got.length).toBe(count);
+        await expect.poll(() => [place(first), place(last)]).toEqual([count + 1, count + 1]);
+      }
+      // How far the first has come is not told before the others are there; the last was where it had been.
+      expect(passed).toEqual([undefined, 1]);
+      await expect.poll(() => late.got.map((payload) => payload.trim()).join(' ')).toMatch(/^1\* 2\*? 3\*?$/);
+      expect(leaving.got).toHaveLength(1);
+    });
+
     test('renders nothing for a member that left during the read, and skips nothing for the next', async () => {
       await append(3);
       const gate = createGate();

@@ -28,6 +28,25 @@ export function canSendUpdate(socket: WebSocket): boolean {
   return !isLate && hold(socket) ? true : tooLate(socket);
 }
 
+const writing = new WeakMap<WebSocket, Promise<void>>();
+
+/** A promise if much waits for the socket: of what is written, or of its end. One for all who ask meanwhile. */
+export function untilWritten(socket: WebSocket, stream: Socket): Promise<void> | undefined {
+  if (socket.readyState !== socket.OPEN || socket.bufferedAmount <= maxWaitingBytes) return undefined;
+  const known = writing.get(socket);
+  if (known) return known;
+  const written = new Promise<void>((resolve) => {
+    const end = () => {
+      stream.off('drain', end).off('close', end);
+      writing.delete(socket);
+      resolve();
+    };
+    stream.on('drain', end).on('close', end);
+  });
+  writing.set(socket, written);
+  return written;
+}
+
 /**
  * Sends an answer. If much waits then, nothing more is read from the client until all that waits is written, so that it
  * cannot ask faster than it receives. What it began before may still pile up, for as long as there is room for it in the
@@ -55,12 +74,16 @@ export function hold(socket: WebSocket, more = 0): boolean {
   const holding = leaving.get(socket);
   if (!holding) return true;
   const bytes = socket.bufferedAmount + more;
-  if (bytes > littleWaiting) return holding.resize(heapOfFrames * Math.min(bytes, maxWaitingBytes), bytes);
+  if (bytes > littleWaiting) {
+    const ofFrames = heapOfFrames * Math.min(bytes, maxWaitingBytes);
+    return holding.resize(Math.max(ofFrames, bytes), bytes);
+  }
   holding.release();
   return true;
 }
 
-function tooLate(socket: WebSocket): false {
+/** Closes a socket for what waits for it. */
+export function tooLate(socket: WebSocket): false {
   socket.close(tooSlow, 'Too slow: resume from the last cursor');
   return false;
 }

@@ -1,0 +1,76 @@
+import { once } from 'node:events';
+import type { AddressInfo, Socket } from 'node:net';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { WebSocket, WebSocketServer } from 'ws';
+import { MemoryLedger } from '../../../src/lib/memory-ledger.js';
+import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
+import { chargeWaiting } from '../../../src/server/ws/socket/backpressure.js';
+import { WebsocketOutlet } from '../../../src/server/ws/websocket-outlet.js';
+
+/** In characters: more than the system buffers, and more than may wait for a socket. */
+const long = JSON.stringify('é'.repeat(12 * 1024 * 1024));
+const done = () => vi.fn<(error?: Error | null) => void>();
+
+/** An outlet of a websocket whose client is paused, with so many bytes of buffers for all. */
+async function openOutlet(buffers = Infinity) {
+  const server = new WebSocketServer({ port: 0 });
+  onTestFinished(() => server.close());
+  const client = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const [socket, { socket: stream }] = (await once(server, 'connection')) as [WebSocket, { socket: Socket }];
+  onTestFinished(() => socket.terminate());
+  await once(client, 'open');
+  client.pause();
+  const ledger = new MemoryLedger(createTelemetry('silent'), { heap: Infinity, buffers });
+  chargeWaiting(socket, ledger.open('user', 'leaving'));
+  const received: string[] = [];
+  client.on('message', (data: Buffer) => received.push(data.toString()));
+  return { outlet: new WebsocketOutlet({ socket, stream }, 'x'), client, socket, received };
+}
+
+test('sends a long update as one message, of which the long part is the same bytes for all', async () => {
+  const [a, b] = [await openOutlet(), await openOutlet()];
+  const frames = [a, b].map(({ socket }) => vi.spyOn(socket, 'send'));
+  for (const { outlet } of [a, b]) outlet.send(['1', long, '2'], []);
+  for (const { client, received } of [a, b]) {
+    client.resume();
+    await expect.poll(() => received.length, { timeout: 10_000 }).toBe(3);
+    expect(received.map((text) => JSON.parse(text) as unknown)).toEqual(
+      [1, JSON.parse(long), 2].map((payload) => ({ type: 'next', payload, id: 'x' })),
+    );
+  }
+  const [first, second] = frames.map(({ mock }) => mock.calls.map(([data]) => data).find(Buffer.isBuffer));
+  expect(first).toBeDefined();
+  expect(second).toBe(first);
+});
+
+test('has past events wait until the client has taken what waits for it', async () => {
+  const { outlet, client } = await openOutlet();
+  expect(outlet.untilRoom()).toBeUndefined();
+  const sent = done();
+  outlet.send([long], [], sent);
+  const room = outlet.untilRoom();
+  expect(room).toBeInstanceOf(Promise);
+  expect(outlet.untilRoom()).toBe(room);
+  client.resume();
+  await room;
+  expect(outlet.untilRoom()).toBeUndefined();
+  await vi.waitFor(() => expect(sent).toHaveBeenCalledTimes(1));
+});
+
+test('has past events wait no longer than the client is there', async () => {
+  const { outlet, client } = await openOutlet();
+  outlet.send([long], [], done());
+  const room = outlet.untilRoom();
+  client.terminate();
+  await room;
+  await vi.waitFor(() => expect(outlet.untilRoom()).toBeUndefined());
+});
+
+test('closes the socket at past events for which there is no room', async () => {
+  const { outlet, socket } = await openOutlet(1024 * 1024);
+  const sent = done();
+  outlet.send([long], [], sent);
+  await vi.waitFor(() => expect(sent).toHaveBeenCalledWith(expect.any(Error)));
+  expect(socket.readyState).toBe(WebSocket.CLOSING);
+  expect(socket.bufferedAmount).toBeLessThan(1024);
+});
