@@ -94,6 +94,27 @@ function longNotes(fields: number, operations: number): Attack {
   };
 }
 
+/** Delivers payment events, each with this text as a member of its data. */
+async function deliver({ url, payments }: Target, name: string, events: number, text: string): Promise<void> {
+  const [id = '', secret = ''] = (payments.split(',')[0] ?? '').split(/=(.*)/s);
+  const began = Math.floor(Date.now() / 1_000);
+  await Promise.all(
+    numbers(events).map(async (at) => {
+      const body = `{"id":"${name}_${at}","type":"payment.succeeded","created":${began},"livemode":false,"data":{"object":{"id":"pay_${at}"},"x":${text}}}`;
+      const headers = { 'payments-signature': signPayment(secret, undefined, began, body) };
+      await fetch(`${url}/webhooks/payments/${id}`, { method: 'POST', headers, body }).then((r) => r.text());
+    }),
+  );
+}
+
+const longText = JSON.stringify('x'.repeat(900_000));
+const subscribe = (id: number, field = 'paymentUpdates') =>
+  JSON.stringify({
+    id: `${id}`,
+    type: 'subscribe',
+    payload: { query: `subscription { ${field} { event { data } } }` },
+  });
+
 /** Fragments of one byte, masked, without an end. */
 const fragments = (count: number) =>
   Buffer.concat(numbers(count).map((at) => Buffer.from([at === 0 ? 1 : 0, 0x81, 0, 0, 0, 0, 0x20])));
@@ -137,18 +158,28 @@ export const attacks: Readonly<Record<string, Attack>> = {
   ),
   'payment events of a mebibyte, with a subscriber': async (target, stop) => {
     const [socket] = await openSockets(target, stop, 1);
-    const query = 'subscription { paymentUpdates { event { data } } }';
-    socket?.send(JSON.stringify({ id: '1', type: 'subscribe', payload: { query } }));
-    const [id = '', secret = ''] = (target.payments.split(',')[0] ?? '').split(/=(.*)/s);
-    const url = `${target.url}/webhooks/payments/${id}`;
-    const began = Math.floor(Date.now() / 1_000);
-    await Promise.all(
-      numbers(22).map(async (at) => {
-        const body = `{"id":"evt_${at}","type":"payment.succeeded","created":${began},"livemode":false,"data":{"object":{"id":"pay_${at}"},"x":${empties.slice(0, 1_000_000)}{}]}}`;
-        const headers = { 'payments-signature': signPayment(secret, undefined, began, body) };
-        await fetch(url, { method: 'POST', headers, body }).then((r) => r.text());
-      }),
-    );
+    socket?.send(subscribe(1));
+    await deliver(target, 'empties', 22, `${empties.slice(0, 1_000_000)}{}]`);
+    await over(stop);
+  },
+  'payment events of a mebibyte, with 600 subscribers': async (target, stop) => {
+    for (const socket of await openSockets(target, stop, 600)) socket.send(subscribe(1));
+    for (let at = 0; !stop.aborted; at += 1) {
+      await deliver(target, `long_${at}`, 1, longText);
+      await new Promise((resolve) => setTimeout(resolve, 3_000));
+    }
+  },
+  'past payment events of a mebibyte that are never read': async (target, stop) => {
+    const headers = { 'content-type': 'application/json', authorization: `Bearer ${target.token}` };
+    const body = JSON.stringify({ query: '{ liveCursor }' });
+    const asked = await fetch(`${target.url}/graphql`, { method: 'POST', headers, body });
+    const { data } = (await asked.json()) as { data: { liveCursor: string } };
+    await deliver(target, 'past', 3, longText);
+    for (const socket of await openSockets(target, stop, 14)) {
+      socket.pause();
+      for (const id of numbers(1_000))
+        socket.send(subscribe(id, `paymentUpdates(after: "${data.liveCursor}")`));
+    }
     await over(stop);
   },
   'notes of ten thousand characters, read together': longNotes(20, 50),
@@ -198,6 +229,16 @@ export const attacks: Readonly<Record<string, Attack>> = {
     while (!stop.aborted)
       await Promise.all(
         numbers(10).map(() =>
+          fetch(`${url}/graphql`, { method: 'POST', headers, body }).then((r) => r.text()),
+        ),
+      ).catch(() => undefined);
+  },
+  'a mebibyte of escapes': async ({ url }, stop) => {
+    const body = `{"query":"{ __typename }","operationName":"${'\\u0000'.repeat(170_000)}"}`;
+    const headers = { 'content-type': 'application/json' };
+    while (!stop.aborted)
+      await Promise.all(
+        numbers(8).map(() =>
           fetch(`${url}/graphql`, { method: 'POST', headers, body }).then((r) => r.text()),
         ),
       ).catch(() => undefined);

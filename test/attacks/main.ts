@@ -6,6 +6,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { demoGrants } from '../../src/commands/sandbox.js';
 import { startGatewayProcess, type GatewayProcess } from '../support/process.js';
 import { demo } from '../support/testbed.js';
 import { attacks, crumbling } from './attacks.js';
@@ -79,6 +80,7 @@ async function run(name: string): Promise<Outcome> {
       ...service?.settings,
       DATABASE_URL: `sqlite:${join(folder, 'gateway.db')}`,
       LOG_LEVEL: 'error',
+      GRANTS: demoGrants,
     },
     { options: ['--max-old-space-size=512'] },
   );
