@@ -53,9 +53,10 @@ async function traceIfSet(
   { environment, version, traceSender }: Program,
   telemetry: Telemetry,
 ): Promise<() => Promise<void>> {
-  const names = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'];
-  const isSet = names.some((each) => environment[each]?.trim());
-  if (!isSet || environment['OTEL_SDK_DISABLED'] === 'true') return async () => undefined;
+  const given = (name: string) => environment[name]?.trim().toLowerCase();
+  const isSet = given('OTEL_EXPORTER_OTLP_ENDPOINT') || given('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT');
+  const isOff = given('OTEL_SDK_DISABLED') === 'true' || given('OTEL_TRACES_EXPORTER') === 'none';
+  if (!isSet || isOff) return async () => undefined;
   const { startTracing } = await import('../lib/telemetry/tracing-sdk.js');
   const stop = await startTracing(version, environment, traceSender, telemetry);
   return () =>

@@ -128,6 +128,22 @@ test('an operation that is not sampled sends no span, and the service hears that
   expect(others.spans).toEqual([]);
 });
 
+test.each([{ OTEL_SDK_DISABLED: 'True' }, { OTEL_TRACES_EXPORTER: 'none' }])(
+  'no span is sent with %o',
+  async (off) => {
+    const others = await startCollector();
+    onTestFinished(() => void others.stop());
+    const quiet = await startGatewayProcess({
+      ...settingsFor(sandbox, await createTestFile()),
+      OTEL_EXPORTER_OTLP_ENDPOINT: others.url,
+      ...off,
+    });
+    expect((await createSender(quiet).send()).status).toBe(200);
+    expect(await quiet.end()).toBe(0);
+    expect(others.spans).toEqual([]);
+  },
+);
+
 test('a sampler by ratio heeds the client’s decision if it is named to', async () => {
   const others = await startCollector();
   onTestFinished(() => void others.stop());
