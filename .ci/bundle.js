@@ -16,6 +16,7 @@ export default defineConfig({
     ssr: true,
     target: 'node20',
     sourcemap: true,
+    license: { fileName: 'licenses.md' },
     reportCompressedSize: false,
     rolldownOptions: {
       // All but the first are loaded by their addresses.

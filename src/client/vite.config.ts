@@ -20,6 +20,7 @@ export default defineConfig({
   build: {
     outDir: 'dist/client',
     emptyOutDir: false,
+    license: { fileName: 'licenses.md' },
     target: 'es2022',
     minify: false,
     reportCompressedSize: false,

@@ -9,6 +9,7 @@ export default defineConfig({
   build: {
     outDir: '../../dist/console',
     emptyOutDir: true,
+    license: { fileName: 'licenses.md' },
     target: 'es2023',
     // Files, not data URLs: the page's content security policy allows data URLs only for images and fonts.
     assetsInlineLimit: 0,
