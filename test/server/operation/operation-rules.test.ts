@@ -148,7 +148,7 @@ describe('a document with many brackets', () => {
     ['in a string', `{ tag(name: "\\"${deep('{', 500)}") { name } }`],
     ['in a block string', `{ tag(name: """${deep('[', 500)}""") { name } }`],
     ['in a comment', `{ viewer { name } } # ${deep('(', 500)}`],
-    ['side by side', `{ ${deep('tag(name: "a") { name } ', 300)} }`],
+    ['side by side', `{ ${deep('tag(name: "a") { name } ', 150)} }`],
   ])('is accepted if they are %s', (_, query) => {
     expect(rules.prepare(query)).toHaveProperty('kind', 'Document');
   });
