@@ -200,6 +200,20 @@ export const attacks: Readonly<Record<string, Attack>> = {
     }
     await over(stop);
   },
+  'bodies in chunks of one byte': async (target, stop) => {
+    const chunks = '1\r\nx\r\n'.repeat(10_000);
+    for (const at of numbers(200)) {
+      const line = at % 2 === 0 ? 'POST /graphql' : 'GET /livez';
+      const head = `${line} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
+      const socket = dial(target, stop);
+      const writeOn = () => {
+        while (!stop.aborted && !socket.destroyed && socket.write(chunks));
+      };
+      socket.on('drain', writeOn).write(head);
+      writeOn();
+    }
+    await over(stop);
+  },
   'pipelined requests with 1,990 headers': async (target, stop) => {
     const one = `GET /graphql?query={__typename} HTTP/1.1\r\nHost: x\r\n${'a:\r\n'.repeat(1_990)}\r\n`;
     for (const _ of numbers(100)) dial(target, stop, true).write(one.repeat(99));

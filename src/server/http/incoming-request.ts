@@ -8,8 +8,12 @@ import { pathOf } from './request-guards.js';
 const websocketPath = '/graphql';
 /** In bytes. Chunks take 250 bytes each besides their own, and a client may send single bytes. */
 const blockLength = 16 * 1024;
+/** A block is full with so many chunks, too: each takes some 2 µs. */
+const blockChunks = 1_000;
 /** What a request takes in the heap besides. */
 const headBytes = 2_000;
+/** In bytes: so little more is not charged yet. */
+const littleMore = 1024;
 
 /**
  * A request whose body comes in chunks of some length, however it was sent. It counts as an upgrade only if it asks for
@@ -21,6 +25,7 @@ export class IncomingRequest extends IncomingMessage {
   /** Of the body, what is still to be pushed on: a chunk or, once there is a second one, a block that they fill. */
   private held: Buffer | undefined;
   private filled = 0;
+  private chunks = 0;
 
   get upgrade(): boolean {
     if (!this.offered) return false;
@@ -37,11 +42,17 @@ export class IncomingRequest extends IncomingMessage {
   override push(chunk: Buffer | null): boolean {
     if (chunk === null || chunk.length >= blockLength) {
       this.pushHeld();
-      return super.push(chunk);
+      return chunk === null ? super.push(null) : this.pushOn(chunk);
     }
-    const wantsMore = this.filled + chunk.length <= blockLength || this.pushHeld();
+    const fits = this.filled + chunk.length <= blockLength && this.chunks < blockChunks;
+    const wantsMore = fits || this.pushHeld();
     this.hold(chunk);
     return wantsMore;
+  }
+
+  /** Returns whether more is wanted. */
+  protected pushOn(block: Buffer): boolean {
+    return super.push(block);
   }
 
   private hold(chunk: Buffer): void {
@@ -51,14 +62,18 @@ export class IncomingRequest extends IncomingMessage {
       chunk.copy(this.held, this.filled);
     }
     this.filled += chunk.length;
+    this.chunks += 1;
   }
 
-  /** Returns whether more is wanted. */
   private pushHeld(): boolean {
     const { held, filled } = this;
     this.held = undefined;
     this.filled = 0;
-    return held === undefined || super.push(held.subarray(0, filled));
+    this.chunks = 0;
+    if (held === undefined) return true;
+    const block = held.subarray(0, filled);
+    // Of a block that is hardly filled, the rest is not kept.
+    return this.pushOn(filled * 2 < held.length ? Buffer.from(block) : block);
   }
 }
 
@@ -73,14 +88,18 @@ export function createRequestClass(
   return class extends IncomingRequest {
     private arriving: Holding | undefined;
     private received = 0;
+    private uncharged = 0;
 
     override push(chunk: Buffer | null): boolean {
       if (chunk === null) this.arriving?.release();
       // Node.js goes on parsing what it has read of a request that is cut off.
       else if (!this.destroyed && !this.isWhole(chunk) && !this.charge(chunk.length)) this.destroy();
-      const wantsMore = super.push(chunk);
-      if (chunk === null || chunk.length < blockLength) return wantsMore;
-      this.received += chunk.length;
+      return super.push(chunk);
+    }
+
+    protected override pushOn(block: Buffer): boolean {
+      const wantsMore = super.pushOn(block);
+      this.received += Math.max(block.length, blockLength);
       return wantsMore && !this.isLong();
     }
 
@@ -108,9 +127,12 @@ export function createRequestClass(
 
     /** Of a body that is too large, nothing more is kept. */
     private charge(bytes: number): boolean {
+      this.uncharged += bytes;
+      if (this.arriving && this.uncharged < littleMore) return true;
       this.arriving ??= ledger.open(callerOf(this), 'arriving', () => void this.destroy());
-      const { buffers } = this.arriving;
-      return this.arriving.resize(headBytes, Math.min(buffers + bytes, maxBodyBytes));
+      const buffers = Math.min(this.arriving.buffers + this.uncharged, maxBodyBytes);
+      this.uncharged = 0;
+      return this.arriving.resize(headBytes, buffers);
     }
   };
 }
