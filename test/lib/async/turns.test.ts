@@ -69,6 +69,7 @@ describe('turns', () => {
 
 test('let work that has begun go on at once in a short turn, and in a turn of its own each after a long one', async () => {
   const turns = createTurns(() => 8);
+  await new Promise((resolve) => setTimeout(resolve)); // a turn that nothing has worked in
   expect(turns.breathe()).toBeUndefined();
   await turn();
   const loops = countLoops();
