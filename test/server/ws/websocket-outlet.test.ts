@@ -1,11 +1,6 @@
-import { once } from 'node:events';
-import type { AddressInfo, Socket } from 'node:net';
-import { expect, onTestFinished, test, vi } from 'vitest';
-import { WebSocket, WebSocketServer } from 'ws';
-import { MemoryLedger } from '../../../src/lib/memory-ledger.js';
-import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
-import { chargeWaiting } from '../../../src/server/ws/socket/backpressure.js';
+import { expect, test, vi } from 'vitest';
 import { WebsocketOutlet } from '../../../src/server/ws/websocket-outlet.js';
+import { openPair } from './socket-pair.js';
 
 /** In characters: more than the system buffers, and more than may wait for a socket. */
 const long = JSON.stringify('é'.repeat(12 * 1024 * 1024));
@@ -13,15 +8,7 @@ const done = () => vi.fn<(error?: Error | null) => void>();
 
 /** An outlet of a websocket whose client is paused, with so many bytes of buffers for all. */
 async function openOutlet(buffers = Infinity) {
-  const server = new WebSocketServer({ port: 0 });
-  onTestFinished(() => server.close());
-  const client = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`);
-  const [socket, { socket: stream }] = (await once(server, 'connection')) as [WebSocket, { socket: Socket }];
-  onTestFinished(() => socket.terminate());
-  await once(client, 'open');
-  client.pause();
-  const ledger = new MemoryLedger(createTelemetry('silent'), { heap: Infinity, buffers });
-  chargeWaiting(socket, ledger.open('user', 'leaving'));
+  const { socket, stream, client } = await openPair(Infinity, buffers);
   const received: string[] = [];
   client.on('message', (data: Buffer) => received.push(data.toString()));
   return { outlet: new WebsocketOutlet({ socket, stream }, 'x'), client, socket, received };
@@ -71,6 +58,6 @@ test('closes the socket at past events for which there is no room', async () => 
   const sent = done();
   outlet.send([long], [], sent);
   await vi.waitFor(() => expect(sent).toHaveBeenCalledWith(expect.any(Error)));
-  expect(socket.readyState).toBe(WebSocket.CLOSING);
+  expect(socket.readyState).toBe(socket.CLOSING);
   expect(socket.bufferedAmount).toBeLessThan(1024);
 });
