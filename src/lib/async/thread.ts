@@ -125,6 +125,7 @@ export class SpareThread {
       if (thread.hasEnded && this.#thread === thread) this.#thread = undefined;
       throw error;
     } finally {
+      clearTimeout(this.#idle); // set by another that the thread has failed together with this
       if (thread.waiting === 0) this.#idle = setTimeout(() => void this.stop(), this.#idleMs).unref();
     }
   }

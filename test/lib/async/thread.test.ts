@@ -43,3 +43,9 @@ test('a spare thread ends once it has been idle, not while it works', async () =
   const later = async () => idOf(await thread.ask({}));
   await expect.poll(later, { interval: 20 }).not.toBe(idOf(await same));
 });
+
+test('a spare thread that has begun after a failure works on, however long ago that was', async () => {
+  const thread = start(50);
+  await Promise.allSettled([thread.ask({ end: 3 }), thread.ask({}), thread.ask({})]);
+  await expect(thread.ask({ wait: 200 })).resolves.toMatchObject({ request: { wait: 200 } });
+});
