@@ -94,6 +94,19 @@ function longNotes(fields: number, operations: number): Attack {
   };
 }
 
+/** Posts a body so many times at once, again and again. */
+function sameBody(count: number, body: string): Attack {
+  return async ({ url }, stop) => {
+    const headers = { 'content-type': 'application/json' };
+    while (!stop.aborted)
+      await Promise.all(
+        numbers(count).map(() =>
+          fetch(`${url}/graphql`, { method: 'POST', headers, body }).then((r) => r.text()),
+        ),
+      ).catch(() => undefined);
+  };
+}
+
 /** Delivers payment events, each with this text as a member of its data. */
 async function deliver({ url, payments }: Target, name: string, events: number, text: string): Promise<void> {
   const [id = '', secret = ''] = (payments.split(',')[0] ?? '').split(/=(.*)/s);
@@ -237,26 +250,14 @@ export const attacks: Readonly<Record<string, Attack>> = {
       );
     agent.destroy();
   },
-  'documents that repeat a field': async ({ url }, stop) => {
-    const body = JSON.stringify({ query: `{ ${'viewer{id}'.repeat(1_600)} }` });
-    const headers = { 'content-type': 'application/json' };
-    while (!stop.aborted)
-      await Promise.all(
-        numbers(10).map(() =>
-          fetch(`${url}/graphql`, { method: 'POST', headers, body }).then((r) => r.text()),
-        ),
-      ).catch(() => undefined);
-  },
-  'a mebibyte of escapes': async ({ url }, stop) => {
-    const body = `{"query":"{ __typename }","operationName":"${'\\u0000'.repeat(170_000)}"}`;
-    const headers = { 'content-type': 'application/json' };
-    while (!stop.aborted)
-      await Promise.all(
-        numbers(8).map(() =>
-          fetch(`${url}/graphql`, { method: 'POST', headers, body }).then((r) => r.text()),
-        ),
-      ).catch(() => undefined);
-  },
+  'documents that repeat a field': sameBody(
+    10,
+    JSON.stringify({ query: `{ ${'viewer{id}'.repeat(1_600)} }` }),
+  ),
+  'a mebibyte of escapes': sameBody(
+    8,
+    `{"query":"{ __typename }","operationName":"${'\\u0000'.repeat(170_000)}"}`,
+  ),
   '200 scrapes at once': async ({ url }, stop) => {
     while (!stop.aborted)
       await Promise.all(numbers(200).map(() => fetch(`${url}/metrics`).then((r) => r.text()))).catch(
