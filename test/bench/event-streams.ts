@@ -7,10 +7,15 @@ export interface Listener {
   opened(): void;
   /** Called if it was refused, with what was answered. */
   refused(answer: string): void;
+  /** Called if the server ends the stream, and asks to come again. */
+  sentAway(): void;
   /** Takes a block, `bytes` between `from` and `to`; the buffer is reused afterwards. */
   hear(bytes: Buffer, from: number, to: number): void;
 }
 
+const again = Buffer.from('retry: ');
+/** What a block that ends a stream is shorter than, with the head of its chunk. */
+const shortEnd = 64;
 const endOfBlock = Buffer.from('\n\n');
 const endOfHead = Buffer.from('\r\n\r\n');
 
@@ -43,7 +48,8 @@ export function openEventStream(url: string, headers: object, operation: object,
       const at = bytes.indexOf(endOfBlock, from);
       // The buffer may have older bytes beyond the end.
       if (at < 0 || at + endOfBlock.length > end) return from;
-      listener.hear(bytes, from, at);
+      if (isEnd(bytes, from, at)) listener.sentAway();
+      else listener.hear(bytes, from, at);
       from = at + endOfBlock.length;
     }
   }
@@ -58,4 +64,8 @@ export function openEventStream(url: string, headers: object, operation: object,
   const lines = Object.entries(fields).map((field) => field.join(': '));
   socket.write(`POST /graphql/stream HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
   return socket;
+}
+
+function isEnd(bytes: Buffer, from: number, to: number): boolean {
+  return to - from < shortEnd && bytes.subarray(from, to).includes(again);
 }

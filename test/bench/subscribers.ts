@@ -59,6 +59,7 @@ export async function openSubscribers(options: Subscribing): Promise<Subscribers
           fail(index, `got ${answer}`);
           reject(fault);
         },
+        sentAway: () => fail(index, 'was sent away: it reads too slowly, or its user holds too much memory'),
         hear(bytes, from, to) {
           if (to - from >= shortest) take(bytes, from, to, index, whole);
         },
