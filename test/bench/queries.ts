@@ -17,6 +17,8 @@ interface Target {
   readonly rest?: boolean;
   /** Reads its CPU time, if that is to be told. */
   readonly read?: Server['read'];
+  /** One request of so many belongs to a trace that is sampled; none does where it is absent. */
+  readonly tracedEvery?: number | undefined;
 }
 
 /** A slice, with the server's CPU time for an answer where it can be read. */
@@ -93,7 +95,7 @@ const score = ({ rate }: Slice): number => rate;
 
 /** Sends one query over all connections. */
 export function sliceOf(
-  { who, url, rest, read }: Target,
+  { who, url, rest, read, tracedEvery = Infinity }: Target,
   query: Query,
   ms: number,
   sharing: Sharing = 'own',
@@ -110,11 +112,11 @@ export function sliceOf(
     const sessionOf = rest
       ? (connection: number) => callers[connection]!
       : await prepareSessions(url, connections, { sharing, calls, answers, first });
-    const requests = new Map<Session, Buffer>();
+    const [plain, traced] = [requestsTo(url, body), requestsTo(url, body, sampledTrace)];
+    let asked = 0;
     const requestOf = (session: Session) => {
-      const request = requests.get(session) ?? post(`${url}/graphql`, body, bearer(session));
-      requests.set(session, request);
-      return request;
+      asked += 1;
+      return asked % tracedEvery === 0 ? traced(session) : plain(session);
     };
     const askers = Array.from({ length: connections }, (_, connection) =>
       askerOf(() => sessionOf(connection), requestOf, expect),
@@ -139,6 +141,19 @@ export function sliceOf(
           answers *= roomFor;
         }
     },
+  };
+}
+
+/** W3C Trace Context: the caller has its trace sampled. */
+const sampledTrace = { traceparent: `00-${'a1'.repeat(16)}-${'b2'.repeat(8)}-01` };
+
+/** The bytes of each session's request, written once. */
+function requestsTo(url: string, body: Query['body'], headers: Readonly<Record<string, string>> = {}) {
+  const requests = new Map<Session, Buffer>();
+  return (session: Session): Buffer => {
+    const request = requests.get(session) ?? post(`${url}/graphql`, body, { ...bearer(session), ...headers });
+    requests.set(session, request);
+    return request;
   };
 }
 

@@ -1,12 +1,22 @@
 import { withEnvironment } from './environment.js';
-import { interleave, join, median, type Outcome } from './interleave.js';
+import { interleave, join, median, spread, type Outcome } from './interleave.js';
 import { queries } from './operations.js';
 import { sliceOf, type QuerySlice } from './queries.js';
 import { say } from './say.js';
 import type { Row, SuiteOptions } from './table.js';
 
-/** The gateways, by the share of operations whose traces they send; the first two make none, and are all alike. */
-const shares = { off: undefined, 'off, again': undefined, none: '0', 'a tenth': '0.1', all: '1' };
+/**
+ * What is compared: one gateway without traces, and one of which callers have some of their traces sampled. They are
+ * two processes only, asked as often, since two of the same code differ by more than what is measured.
+ */
+const shares = [
+  { who: 'off', isTraced: false },
+  { who: 'off, again', isTraced: false },
+  { who: 'off, once more', isTraced: false },
+  { who: 'none', isTraced: true },
+  { who: 'a tenth', isTraced: true, tracedEvery: 10 },
+  { who: 'all', isTraced: true, tracedEvery: 1 },
+] as const;
 const query = queries.find(({ name }) => name === 'Q1')!;
 
 /** By CPU time, which tells differences of some percent where others use the machine, too. */
@@ -15,14 +25,13 @@ const score = ({ cpuUs }: QuerySlice) => 1_000_000 / cpuUs!;
 /** The measurements of this suite. */
 export const traceNames = [query.name];
 
-/** Slices that are not counted: until the code of spans is compiled, which at a tenth runs ten times as seldom. */
+/** Slices that are not counted: until the code of spans is compiled, which costs more than all else. */
 const warmUps = 10;
 const usual = { slices: 5, ms: 500 };
 const brief = { slices: 3, ms: 400 };
-/** Two processes of the same code differ by more than what is measured: so many are compared. */
 const fullRounds = 9;
 
-/** What traces cost a query: gateways that send some, compared with one that does not. */
+/** What traces cost a query: a gateway that sends some, compared with one that sends none. */
 export async function runTraces({ short, rounds }: SuiteOptions): Promise<readonly Row[]> {
   const times = rounds ?? (short ? 1 : fullRounds);
   const all: (readonly Outcome<QuerySlice>[])[] = [];
@@ -43,21 +52,25 @@ export async function runTraces({ short, rounds }: SuiteOptions): Promise<readon
   }));
 }
 
-/** Starts all gateways, and compares them. */
+/** Starts both gateways, and compares them. */
 function runRound({ slices, ms }: typeof usual): Promise<readonly Outcome<QuerySlice>[]> {
   return withEnvironment(async ({ startFile, startGateway }) => {
     const { url: collector } = await startFile('servers/collector.js');
-    const tracing = (share: string) => ({
-      OTEL_EXPORTER_OTLP_ENDPOINT: collector,
-      OTEL_TRACES_SAMPLER: 'traceidratio',
-      OTEL_TRACES_SAMPLER_ARG: share,
+    const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector, OTEL_TRACES_SAMPLER: 'parentbased_always_off' };
+    const untraced = await startGateway({ database: 'untraced.db' });
+    const traced = await startGateway({ database: 'traced.db', env });
+    const turns = shares.map(({ who, isTraced, ...share }) => {
+      const { url, read } = isTraced ? traced : untraced;
+      return { ...sliceOf({ who, url, read, ...share }, query, ms), score };
     });
-    const turns = [];
-    for (const [who, share] of Object.entries(shares)) {
-      const env = share === undefined ? {} : tracing(share);
-      const { url, read } = await startGateway({ database: `${who}.db`, env });
-      turns.push({ ...sliceOf({ who, url, read }, query, ms), score });
-    }
-    return interleave(turns, slices, warmUps);
+    const outcomes = await interleave(turns, slices, warmUps);
+    const none = outcomes.find(({ who }) => who === 'none')!;
+    const sampled = outcomes.slice(outcomes.indexOf(none) + 1);
+    return [...outcomes, ...sampled.map((outcome) => toBase(outcome, none))];
   });
+}
+
+/** An outcome in relation to another of the same process. */
+function toBase(outcome: Outcome<QuerySlice>, base: Outcome<QuerySlice>): Outcome<QuerySlice> {
+  return { ...outcome, who: `${outcome.who}, to ${base.who}`, ...spread([outcome.score / base.score]) };
 }
