@@ -8,7 +8,7 @@ const usage = `Usage: trivium [command]
   start            the gateway, with a sandbox of the services unless they are set (npm start)
   sandbox          the sandbox alone (npm run sandbox)
   check [--probe]  reads the settings and says what is wrong, missing or unknown;
-                   with --probe also reaches the database, the services and the issuer
+                   with --probe also reaches the database, NATS, the services and the issuer
   keys             prints a new value for SECRET_KEYS
   backup FILE      copies the embedded database, which a gateway may be using, and its key
   --version        prints the version

@@ -126,7 +126,9 @@ export function warningsOfDatabase({ databaseUrl }: Config): readonly string[] {
   const folder = dirname(databaseUrl.slice('sqlite:'.length));
   return existsSync(folder) || databaseUrl === 'sqlite:./data/gateway.db'
     ? []
-    : [`DATABASE_URL: the folder ${folder} is not there and is made; if it should be, correct the path`];
+    : [
+        `DATABASE_URL: the folder ${folder} does not exist and will be made: if it should exist, correct the path`,
+      ];
 }
 
 const lookMs = 1_000;
@@ -169,6 +171,7 @@ function welcome(url: string, config: Config, sandbox: RunningSandbox | undefine
     `  Explorer       ${url}/graphql`,
     `  GraphQL        ${url}/graphql   (HTTP and graphql-transport-ws)`,
     `  Schema (SDL)   ${url}/schema.graphql`,
+    `  Documentation  ${url}/docs`,
     `  Health         ${url}/livez  ${url}/readyz`,
     ...metrics,
     ...(demo ?? []),

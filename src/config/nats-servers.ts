@@ -37,7 +37,7 @@ function faultsOf(urls: readonly URL[], given: number): readonly string[] {
     urls.filter(isSigned).map(({ username, password }) => `${username}:${password}`),
   );
   return [
-    ...(schemes.size > 1 ? ['must have nats:// or tls:// for all servers alike'] : []),
+    ...(schemes.size > 1 ? ['must have the same scheme, nats:// or tls://, for all servers'] : []),
     ...(credentials.size > 1 ? ['must have the same user and password, or token, for all servers'] : []),
   ];
 }

@@ -36,7 +36,10 @@ export const origin = httpUrl
 
 /** Origins, separated by commas; `loopback` is any of a page that this machine serves. */
 export const origins = list
-  .refine((items) => !items.some(hasStar), '* is not taken: name each origin, as in https://app.example.com')
+  .refine(
+    (items) => !items.some(hasStar),
+    '* is not accepted: name each origin, as in https://app.example.com',
+  )
   .pipe(z.array(z.string().transform(originOrLoopback)));
 
 function originOrLoopback(text: string, context: z.RefinementCtx<string>): string {
@@ -50,7 +53,7 @@ function originOrLoopback(text: string, context: z.RefinementCtx<string>): strin
 export const hostNames = list
   .refine(
     (items) => !items.some(hasStar),
-    '* is not taken: name each host, as in api.example.com, or leave the setting out for any',
+    '* is not accepted: name each host, as in api.example.com, or leave the setting out for any',
   )
   .refine(
     (items) => items.every((item) => !/[/:]/.test(item) || isIP(item.replace(/^\[|\]$/g, '')) > 0),
@@ -195,7 +198,7 @@ export const trustProxy = list.transform((proxies, context): number | readonly s
   if (only !== undefined && more.length === 0 && /^\d{1,3}$/.test(only)) return Number(only);
   for (const proxy of proxies) {
     if (proxy === '*') {
-      context.addIssue('* is not taken: name the addresses of the proxies, or write how many there are');
+      context.addIssue('* is not accepted: name the addresses of the proxies, or write how many there are');
       continue;
     }
     const known = ['loopback', 'linklocal', 'uniquelocal'].includes(proxy);

@@ -75,7 +75,7 @@ export const settings = z.object({
   ),
   NOTES_TOKEN_FIELD: described(
     memberPath.optional(),
-    'The field of the response to `POST /auth/token` that holds the token.',
+    'The field of the response to `POST /auth/token` that holds the token, or its path, such as `user.token`.',
     {
       otherwise: 'the first of `access_token`, `accessToken`, `token`',
       example: 'access_token',
@@ -92,10 +92,10 @@ export const settings = z.object({
   }),
   APPOINTMENTS_AUTH_URL: described(
     httpUrl.optional(),
-    'The address that issues tokens for the appointment API.',
+    'The address of the token issuer of the appointment API, to which the gateway adds `/oauth/token`.',
     {
       otherwise: sandbox,
-      example: 'https://issuer.example.com/oauth/token',
+      example: 'https://issuer.example.com',
       required: true,
     },
   ),
@@ -114,7 +114,7 @@ export const settings = z.object({
     httpUrl.optional(),
     'The address of the payment service, for `POST /webhooks/{id}/rotate-secret`.',
     {
-      otherwise: 'none: secrets are not rotated through the gateway',
+      otherwise: 'with the sandbox, its own; otherwise none: secrets are not rotated through the gateway',
       example: 'https://payments.example.com/v1',
     },
   ),
@@ -124,7 +124,7 @@ export const settings = z.object({
   }),
   PAYMENTS_ROTATED_SECRET_FIELD: described(
     memberPath.optional(),
-    'The field that holds the new secret in the response to `POST /webhooks/{id}/rotate-secret`.',
+    'The field that holds the new secret in the response to `POST /webhooks/{id}/rotate-secret`, or its path.',
     {
       otherwise: 'the first of `secret`, `signing_secret`, `new_secret`',
       example: 'secret',
@@ -208,7 +208,7 @@ export const settings = z.object({
     hostNames.optional(),
     'The names allowed in the header `Host`, without ports, comma-separated. Other names are refused with 421, but not on `/livez` and `/readyz`. IP addresses are always allowed.',
     {
-      otherwise: 'any; with the sandbox, `localhost` and the name in `PUBLIC_URL`',
+      otherwise: 'any; with the sandbox, `localhost` and the name in `PUBLIC_URL`, unless `SANDBOX` is `on`',
       example: 'api.example.com',
     },
   ),

@@ -24,6 +24,7 @@ export function warningsOf(environment: Environment): readonly string[] {
   return [
     ...Object.keys(given).flatMap(warnOfName),
     ...['NOTES_BASE_URL', 'APPOINTMENTS_BASE_URL'].flatMap((name) => warnOfVersion(name, given[name])),
+    ...warnOfIssuer(given['APPOINTMENTS_AUTH_URL']),
     ...['SHIPMENT_WEBHOOKS', 'PAYMENT_WEBHOOKS'].flatMap((name) => warnOfPairs(name, given[name])),
     ...warnOfMode(given['NODE_ENV']),
     ...warnOfGrants(given),
@@ -65,15 +66,22 @@ function warnOfVersion(name: string, url: string | undefined): readonly string[]
   return url === undefined || /\/v\d+\/*$/.test(url)
     ? []
     : [
-        `${name} does not end with /v1, below which the service has its addresses: add it, if nothing else does`,
+        `${name} does not end with /v1, with which the paths of the service begin: add it, unless a proxy does`,
       ];
+}
+
+/** The documents of the service write the whole address of its call: `{auth_url}/oauth/token`. */
+function warnOfIssuer(url: string | undefined): readonly string[] {
+  return url !== undefined && /\/oauth\/token\/*$/.test(url)
+    ? ['APPOINTMENTS_AUTH_URL ends with /oauth/token, which the gateway adds: leave it out']
+    : [];
 }
 
 /** A blank or a semicolon between pairs makes the second one part of the first one's secret. */
 function warnOfPairs(name: string, pairs: string | undefined): readonly string[] {
   return pairs !== undefined && /=[^,]*[\s;][^,\s;=]+=[^,=]/.test(pairs)
     ? [
-        `${name}: a secret has a pair in it: if there are two, write a comma between them, as in a=secret,b=secret`,
+        `${name}: a secret looks like two pairs: if it is, write a comma between them, as in a=secret,b=secret`,
       ]
     : [];
 }

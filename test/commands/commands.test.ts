@@ -54,7 +54,7 @@ test('check names what is wrong, missing or unknown, and exits with 1 for a faul
   );
   const right = await trivium(['check'], { DATABASE_URL: 'sqlite:vat/gateway.db' });
   expect([right.code, right.told]).toEqual([0, '']);
-  expect(right.out).toContain('Warning: DATABASE_URL: the folder vat is not there and is made');
+  expect(right.out).toContain('Warning: DATABASE_URL: the folder vat does not exist and will be made');
   expect(right.out).toContain('The settings are right.');
   expect(existsSync(join(right.cwd, 'vat'))).toBe(false);
 });

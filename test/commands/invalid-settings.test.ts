@@ -10,7 +10,7 @@ test('a start exits with 1 for a partial set, and names what is missing', async 
     out: '',
     told:
       'Invalid settings:\n  APPOINTMENTS_AUTH_URL: missing, although NOTES_BASE_URL is set; ' +
-      'write it as in https://issuer.example.com/oauth/token\n' +
+      'write it as in https://issuer.example.com\n' +
       '  PAYMENT_WEBHOOKS: missing, although NOTES_BASE_URL is set; write it as in we_1=replace-me\n',
   });
 });

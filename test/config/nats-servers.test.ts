@@ -22,7 +22,7 @@ test.each([
   ['nats://me:hidden@nats.example:port', form],
   ['nats://me:hidden@nats.example/path', form],
   ['nats://me:hidden@a?x=1', form],
-  ['nats://me:hidden@a,tls://b', 'must have nats:// or tls:// for all servers alike'],
+  ['nats://me:hidden@a,tls://b', 'must have the same scheme, nats:// or tls://, for all servers'],
   ['nats://me:hidden@a,nats://me:other@b', 'must have the same user and password, or token, for all servers'],
 ])('%s is refused, without showing it', (text, message) => {
   const { error } = natsServers.safeParse(text);

@@ -16,8 +16,8 @@ function quoted(value: string): string {
 }
 
 test('.env.example shows every setting (after a change: npx vitest run test/config/settings.test.ts -u)', async () => {
-  const text = `# Copy to .env, which npm start and npm run dev read, and uncomment what you set. A setting of the environment
-# comes first. Every setting may also come from a file: NAME_FILE=<path>.
+  const text = `# Copy to .env in the folder where the gateway is started, and uncomment what you set. The environment takes
+# precedence. Every setting may also come from a file: NAME_FILE=<path>.
 
 ${describeSettings().map(line).join('\n')}`;
   await expect(text).toMatchFileSnapshot('../../.env.example');

@@ -31,7 +31,14 @@ test('a base address without /v1 gives a warning', () => {
   const url = 'https://api.example';
   expect(warningsOf({ NOTES_BASE_URL: `${url}/v1/`, APPOINTMENTS_BASE_URL: `${url}/v1` })).toEqual([]);
   expect(warningsOf({ NOTES_BASE_URL: url })).toEqual([
-    'NOTES_BASE_URL does not end with /v1, below which the service has its addresses: add it, if nothing else does',
+    'NOTES_BASE_URL does not end with /v1, with which the paths of the service begin: add it, unless a proxy does',
+  ]);
+});
+
+test('an issuer whose address ends with the path of its call gives a warning', () => {
+  expect(warningsOf({ APPOINTMENTS_AUTH_URL: 'https://issuer.example' })).toEqual([]);
+  expect(warningsOf({ APPOINTMENTS_AUTH_URL: 'https://issuer.example/oauth/token' })).toEqual([
+    'APPOINTMENTS_AUTH_URL ends with /oauth/token, which the gateway adds: leave it out',
   ]);
 });
 
@@ -56,7 +63,7 @@ test('NATS_URL beside an embedded database, which has one replica, gives a warni
 test('pairs that no comma parts are doubtful, and secrets that look like some are told without their text', () => {
   for (const pairs of ['a=s1 b=s2', 'a=s1; b=s2', 'a=s1;b=s2', 'x=y,a=s1 b=s2'])
     expect(warningsOf({ PAYMENT_WEBHOOKS: pairs })).toEqual([
-      'PAYMENT_WEBHOOKS: a secret has a pair in it: if there are two, write a comma between them, as in a=secret,b=secret',
+      'PAYMENT_WEBHOOKS: a secret looks like two pairs: if it is, write a comma between them, as in a=secret,b=secret',
     ]);
   for (const pairs of [
     'a=s1,b=s2',
