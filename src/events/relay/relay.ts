@@ -46,8 +46,8 @@ class NatsRelay implements Relay {
     this.#options = options;
     this.#publisher = new Publisher(options);
     this.#outage = new OutageLog(options.telemetry, {
-      up: 'connected to the relay',
-      down: 'the relay is away; events are read from the database until it is back',
+      up: 'connected to NATS',
+      down: 'NATS is away; events are read from the database until it is back',
     });
     this.#warn = createWarnings(options.telemetry);
     options.telemetry.metrics.relayConnected.of().value = 0;
@@ -117,6 +117,6 @@ class NatsRelay implements Relay {
     const stretch = openStretch(sealer, message);
     if (stretch) return this.#hearers.forEach((hear) => hear(stretch));
     telemetry.metrics.relayRefused.of('unreadable').value += 1;
-    this.#warn('a message on the relay was refused: it is not sealed by any of SECRET_KEYS');
+    this.#warn('a message from NATS was refused: it is not encrypted with any of SECRET_KEYS');
   }
 }

@@ -184,12 +184,12 @@ export function createMetrics() {
     memoryRefused: values(
       'counter',
       'trivium_memory_refused_total',
-      'What was refused or given up because its caller held too much memory, by what it was for.',
+      'What was refused or given up because its caller held too much memory, by what the memory was for.',
       ['kind'],
     ),
     upstreamsResting: readings(
       'trivium_upstream_resting',
-      '1 while a service gets no calls because it keeps failing.',
+      '1 while the circuit breaker of a service is open: it keeps failing, and gets no calls.',
       ['upstream'],
     ),
     webhooks: values(
@@ -225,22 +225,22 @@ export function createMetrics() {
     relayEntries: values(
       'counter',
       'trivium_relay_entries_total',
-      'With `NATS_URL`: events that this replica has read, by where from (relay or database).',
+      'With `NATS_URL`: events that this replica has read, from NATS (relay) or from Postgres (database).',
       ['source'],
     ),
     relayPublished: values(
       'counter',
       'trivium_relay_published_total',
-      'Events that this replica has published on the relay; one replica does this for all.',
+      'Events that this replica has published to NATS; one replica does this for all.',
       [],
     ),
     relayRefused: values(
       'counter',
       'trivium_relay_refused_total',
-      'Messages of the relay that were refused: encrypted with other keys (unreadable), or of another history of the log (forked).',
+      'Messages from NATS that were refused: encrypted with other keys (unreadable), or of another history of the log (forked).',
       ['reason'],
     ),
-    relayConnected: values('gauge', 'trivium_relay_connected', '1 while the relay is connected.', []),
+    relayConnected: values('gauge', 'trivium_relay_connected', '1 while NATS is connected.', []),
 
     /** Has the value of a gauge read at each scrape; it takes the place of one with the same name. */
     gauge(name: Name, help: string, read: () => number): void {

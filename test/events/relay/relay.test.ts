@@ -172,7 +172,7 @@ describe.skipIf(noPostgres ?? noNats)('the relay', () => {
     await getInStep([replica]);
     expect(replica.member.got).toEqual(events(1, head));
     expect(replica.from('relay')).toBeGreaterThan(before);
-    expect(replica.lines()).toContainEqual(expect.stringMatching(/refused: it is not sealed/));
+    expect(replica.lines()).toContainEqual(expect.stringMatching(/refused: it is not encrypted/));
   });
 
   test('has the database read after a gap, and is in step again', async () => {
@@ -235,7 +235,7 @@ describe.skipIf(noPostgres ?? noNats)('the relay', () => {
     await append([replica], 5);
     expect(replica.from('database')).toBe(5);
     expect(replica.connected()).toBe(0);
-    await expect.poll(() => replica.lines()).toEqual([expect.stringMatching(/^the relay is away/)]);
+    await expect.poll(() => replica.lines()).toEqual([expect.stringMatching(/^NATS is away/)]);
     const [late] = (await startNats(1, maxPayload, address)) as [TestNats];
     onTestFinished(() => late.stop());
     await getInStep([replica]);
@@ -244,7 +244,7 @@ describe.skipIf(noPostgres ?? noNats)('the relay', () => {
     await late.start();
     await getInStep([replica]);
     expect(replica.member.got).toEqual(events(1, head));
-    expect(replica.lines().filter((line) => line.startsWith('the relay is away'))).toHaveLength(2);
+    expect(replica.lines().filter((line) => line.startsWith('NATS is away'))).toHaveLength(2);
     expect(replica.lines().filter((line) => line.startsWith('connected'))).toHaveLength(2);
   });
 });
