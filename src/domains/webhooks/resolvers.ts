@@ -90,7 +90,8 @@ function toFilter({ family, endpointIds, outcomes, types }: WebhookDeliveryFilte
   };
 }
 
-const maxValues = 100;
+/** How many values a list of a filter of deliveries may have. */
+export const maxValues = 100;
 
 function checkLength(name: string, values: readonly string[] | null | undefined): void {
   if (values && values.length > maxValues)

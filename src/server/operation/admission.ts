@@ -32,7 +32,7 @@ export interface Work {
   end(): void;
 }
 
-/** How many operations of a user, or of a network whose users are not known, are in progress at once. */
+/** How many operations of a user are in progress at once. */
 export const perUser = 8;
 /** How many operations of a network whose users are not known are in progress at once. */
 export const perNetwork = 32;

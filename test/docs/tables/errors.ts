@@ -5,7 +5,7 @@ import type { ErrorCode } from '../../../src/graphql/errors.js';
 import type { MadeTable, Rows } from './table.js';
 
 const correct =
-  'Correct the operation or its variables. Mutations go over HTTP, subscriptions over a websocket.';
+  'Correct the operation or its variables. Send mutations over HTTP, subscriptions over a websocket or a stream.';
 const correctDocument = 'Correct the document, or pass an `operationName`.';
 const correctRequest = 'Correct the HTTP request: one operation as JSON, `POST` for mutations.';
 const sendText = 'This gateway has no manifest: send the text of the document.';
@@ -29,9 +29,9 @@ const advice: Readonly<Record<ErrorCode | `${ApolloServerErrorCode}`, string>> =
   DOCUMENT_NOT_TRUSTED: untrusted,
   QUERY_TOO_COMPLEX:
     'Ask for less, as the message says. For a mutation, it also says whether the mutation may have taken effect.',
-  CURSOR_EXPIRED: 'Query the list again, and subscribe from its `liveCursor`.',
+  CURSOR_EXPIRED: 'Query the list again from its first page, and subscribe from its `liveCursor`.',
   RATE_LIMITED:
-    "Retry after `extensions.retryAfter` seconds. Retry a mutation only if its name is the last one in the error's `path`.",
+    "Retry after `extensions.retryAfter` seconds. Retry a mutation only if the error's `path` ends with its name: otherwise it has taken effect.",
   UPSTREAM_UNAVAILABLE: retryLater,
   UPSTREAM_TIMEOUT: retryLater,
   UPSTREAM_INVALID_RESPONSE: retryLater,

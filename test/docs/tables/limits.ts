@@ -1,21 +1,24 @@
 import { callsAtOnce, callsPerHour } from '../../../src/domains/notes/service/client.js';
 import { maxCalls, maxMebibytes } from '../../../src/domains/notes/paging/note-lists.js';
 import { maxScannedNotes } from '../../../src/domains/notes/paging/pager.js';
+import { maxValues as maxDeliveryValues } from '../../../src/domains/webhooks/resolvers.js';
 import { maxValues } from '../../../src/events/feed/filter-index.js';
 import { maxBodyBytes } from '../../../src/events/webhooks/request.js';
-import { defaultPageSize, maxPageSize } from '../../../src/graphql/relay/relay.js';
+import { defaultPageSize, maxEntities, maxPageSize } from '../../../src/graphql/relay/relay.js';
 import {
   maxCharacters,
   maxCost,
   maxDepth,
   maxFields,
   maxLines,
+  maxMutations,
   maxName,
   maxRequestValues,
   operationMs,
   parseOptions,
 } from '../../../src/server/operation/cost/document-limits.js';
 import { perNetwork, perUser } from '../../../src/server/operation/admission.js';
+import { keptHeaders } from '../../../src/server/http/request-guards.js';
 import { stalledMs } from '../../../src/server/server.js';
 import { maxPerUser } from '../../../src/server/live/subscription-quota.js';
 import { maxRunning } from '../../../src/server/ws/graphql-transport-ws.js';
@@ -37,6 +40,8 @@ const badInput = '`BAD_USER_INPUT`';
 const operations = [
   ['rows of a page', `${maxPageSize}; ${defaultPageSize} if none is given`, badInput],
   ['ids of `nodes`', count(maxPageSize), badInput],
+  ['representations of `_entities`', count(maxEntities), badInput],
+  ['root fields of a mutation', count(maxMutations), tooComplex],
   ['fields of an operation, as counted above', count(maxCost), tooComplex],
   ['fields of list items after the fifth', count(maxCost), tooComplex],
   ['characters of the answer', count(maxCharacters), tooComplex],
@@ -53,7 +58,11 @@ const operations = [
   ['levels of nesting, in a document with its fragments, or in variables', count(maxDepth), tooComplex],
   ['fields of a document with its fragments', count(maxCost), tooComplex],
   ['fields of variables', count(maxFields), tooComplex],
-  ['values in a list of a filter', count(maxValues), badInput],
+  [
+    'values in a list of a filter',
+    `${count(maxValues)}; ${maxDeliveryValues} for webhook deliveries`,
+    badInput,
+  ],
 ];
 
 const requests = [
@@ -65,6 +74,7 @@ const requests = [
   ],
   ['body of a request or webhook', mebibytes(maxBodyBytes), '`413`'],
   ['values of a request over HTTP: its commas and opening brackets', count(maxRequestValues), tooComplex],
+  ['headers of a request', count(keptHeaders - 1), '`431`'],
   ['time in which a client reads nothing of its answer', minutes(stalledMs), 'the connection is closed'],
 ];
 
