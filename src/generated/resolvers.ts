@@ -429,7 +429,7 @@ export type PaymentEvent = Node & {
   /** The currency in this event. */
   readonly currency?: Maybe<Scalars['String']['output']>;
   /**
-   * The event's `data` member, as JavaScript reads it. Numbers keep about 17 digits, so whole ones beyond 2^53 may change,
+   * The event's `data` member, as JavaScript reads it: numbers keep about 17 digits, so whole numbers beyond 2^53 may change,
    * and those beyond 1.8e308 are null. `webhookDeliveries` has the text as it was sent. If `data` is nested more than 200
    * levels deep, all of it is null.
    */
@@ -489,7 +489,7 @@ export type PaymentUpdate = {
   readonly event: PaymentEvent;
   /** The state of the payment just after this event was applied. */
   readonly payment: Payment;
-  /** Whether this is a past event: it was in the log before this subscription had come to the log's end. */
+  /** Whether this is a past event, sent before the subscription had caught up with the log. */
   readonly replayed: Scalars['Boolean']['output'];
 };
 
@@ -840,7 +840,7 @@ export type ShipmentUpdate = {
   readonly cursor: Scalars['String']['output'];
   /** The event. */
   readonly event: ShipmentEvent;
-  /** Whether this is a past event: it was in the log before this subscription had come to the log's end. */
+  /** Whether this is a past event, sent before the subscription had caught up with the log. */
   readonly replayed: Scalars['Boolean']['output'];
   /** The state of the shipment just after this event was applied. */
   readonly shipment: Shipment;
@@ -889,7 +889,7 @@ export type SignOutPayload = {
   readonly signedOut?: Maybe<Scalars['Boolean']['output']>;
 };
 
-/** The entry points for live updates, over `graphql-transport-ws`. */
+/** The entry points for live updates: over a websocket (`graphql-transport-ws`), as server-sent events, or as multipart. */
 export type Subscription = {
   readonly __typename?: 'Subscription';
   /** Every payment event of a known type, in the order of the log. Requires the grant `PAYMENTS_READ`. */
@@ -904,21 +904,21 @@ export type Subscription = {
 };
 
 
-/** The entry points for live updates, over `graphql-transport-ws`. */
+/** The entry points for live updates: over a websocket (`graphql-transport-ws`), as server-sent events, or as multipart. */
 export type SubscriptionPaymentUpdatesArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   filter?: InputMaybe<PaymentUpdateFilter>;
 };
 
 
-/** The entry points for live updates, over `graphql-transport-ws`. */
+/** The entry points for live updates: over a websocket (`graphql-transport-ws`), as server-sent events, or as multipart. */
 export type SubscriptionShipmentUpdatesArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   filter?: InputMaybe<ShipmentUpdateFilter>;
 };
 
 
-/** The entry points for live updates, over `graphql-transport-ws`. */
+/** The entry points for live updates: over a websocket (`graphql-transport-ws`), as server-sent events, or as multipart. */
 export type SubscriptionWebhookDeliveryUpdatesArgs = {
   filter?: InputMaybe<WebhookDeliveryFilter>;
 };
