@@ -43,6 +43,6 @@ function announce(names: readonly string[]): readonly string[] {
   return pending.length === 0
     ? []
     : [
-        `a start changes its tables so that earlier versions cannot use it (${pending.join(', ')}): back it up before`,
+        `a start changes its tables so that earlier versions cannot use it (${pending.join(', ')}): back it up first`,
       ];
 }

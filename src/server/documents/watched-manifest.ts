@@ -31,13 +31,13 @@ export async function watchDocuments(
   const { path, mode } = settings;
   const { log } = telemetry;
   const documents = new TrustedDocuments(telemetry, mode, await readOrRefuse(path, own));
-  log.info({ documents: documents.size, mode }, 'documents that are trusted were read');
+  log.info({ documents: documents.size, mode }, 'the trusted documents were read');
 
   let reading: Promise<void> = Promise.resolve();
   const reread = async (): Promise<void> => {
     try {
       documents.replace(await readManifest(path, own));
-      log.info({ documents: documents.size }, 'the manifest of trusted documents was read anew');
+      log.info({ documents: documents.size }, 'the trusted documents were read again');
     } catch (err) {
       log.error({ err }, 'TRUSTED_DOCUMENTS was changed and cannot be used: the documents stay as they were');
     }

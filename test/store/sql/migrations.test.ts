@@ -183,7 +183,7 @@ describe.each(emptyEngines)('going back from %s', (engine, freshUrl) => {
   test('is said to be impossible before it is, by a start and by a probe', async () => {
     const url = await createEarlierDatabase(await freshUrl());
     expect((await probeDatabase(url, undefined)).join()).toMatch(
-      /earlier versions cannot use it \(0002_filters, 0003_booking_starts\): back it up before$/,
+      /earlier versions cannot use it \(0002_filters, 0003_booking_starts\): back it up first$/,
     );
     const { database, lines } = await openLogged(url);
     await database.stop();
