@@ -6,18 +6,20 @@ import { maxDiscardedBytes } from '../../events/webhooks/request.js';
 /** Paths below this one are the webhook receiver's. */
 export const webhookPrefix = '/webhooks/';
 
-/** A request has no more headers than this, and no longer media type. */
+/** A request has no more headers than this. */
 const maxHeaders = 200;
 /** How many headers of a request Node.js keeps, for `Server.maxHeadersCount`: enough to tell that there are too many. */
 export const keptHeaders = maxHeaders + 1;
+/** In characters: how long the media type of a body may be, and the list of those that are accepted. */
 const maxMediaType = 512;
+const maxAccepted = 1_024;
 /** What a request that waits takes in the heap, and each of its headers besides. */
 const requestBytes = 6_000;
 const headerBytes = 120;
 
 /**
  * Refuses a request with too many headers, and closes its connection: they take a hundred times as much memory as on the
- * wire. Also refuses one with a media type that is so long that reading it would take a second.
+ * wire. Also refuses one with a media type, or a list of those it accepts, so long that reading it would hold up others.
  */
 export function boundHeaders(next: RequestListener): RequestListener {
   return (request, response) => {
@@ -35,7 +37,9 @@ export function boundHeaders(next: RequestListener): RequestListener {
 function refusalOf(request: IncomingMessage): Answer | undefined {
   if (request.rawHeaders.length > 2 * maxHeaders) return tooManyHeaders;
   // Not before: `headers` is made when it is read.
-  return (request.headers['content-type']?.length ?? 0) > maxMediaType ? longMediaType : undefined;
+  const { accept = '', 'content-type': type = '' } = request.headers;
+  if (type.length > maxMediaType) return longMediaType;
+  return accept.length > maxAccepted ? longAccept : undefined;
 }
 
 /** Why a request is refused for its `Host`. */
@@ -230,6 +234,7 @@ const tooManyHeaders = endsConnection(
   refusal(431, 'HEADERS_TOO_LARGE', `There are more than ${maxHeaders} headers.`),
 );
 const longMediaType = refusal(415, 'MEDIA_TYPE_TOO_LONG', 'The media type of the body is too long.');
+const longAccept = refusal(406, 'ACCEPT_TOO_LONG', 'The list of media types in `Accept` is too long.');
 const notHttp = refusal(400, 'BAD_REQUEST', 'This is not a valid HTTP/1.1 request.');
 const malformed: Readonly<Record<string, Answer>> = {
   HPE_HEADER_OVERFLOW: refusal(431, 'HEADERS_TOO_LARGE', 'The headers are too large.'),

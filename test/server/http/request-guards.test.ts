@@ -259,6 +259,18 @@ test('200 headers are taken, and pipelined requests with more cut the connection
   await closed;
 });
 
+test.each([
+  [415, 'MEDIA_TYPE_TOO_LONG', `Content-Type: application/json;${' '.repeat(500)}x`],
+  [406, 'ACCEPT_TOO_LONG', `Accept: ${'a/b,'.repeat(260)}`],
+  [200, '__typename', `Accept: ${'a/b,'.repeat(250)}application/json`],
+])('%i: %s is the answer to media types of that length', async (status, said, header) => {
+  const { socket, answer } = open();
+  const body = '{"query":"{ __typename }"}';
+  const types = header.startsWith('Accept') ? ['Content-Type: application/json', header] : [header];
+  socket.write(lines('POST', '/graphql', [...types, `Content-Length: ${body.length}`], body));
+  expect(await answer()).toMatchObject({ status, body: expect.stringContaining(said) });
+});
+
 test('a body in chunks of a single byte is answered like any other', async () => {
   const chunked = (body: string) => `${Array.from(body, (byte) => `1\r\n${byte}\r\n`).join('')}0\r\n\r\n`;
   const { socket, answer } = open();
