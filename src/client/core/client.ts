@@ -1,7 +1,13 @@
-import { SignInDocument, SignOutDocument, ViewerDocument, type SignInMutation } from '../generated/index.js';
+import {
+  SignInDocument,
+  SignOutDocument,
+  ViewerDocument,
+  type SignInMutation,
+  type ViewerQuery,
+} from '../generated/index.js';
 import { textOf, type AnyDocument, type Document, type Payload } from './document.js';
 import { failureOf, TriviumError, type Answer } from './error.js';
-import { createPost, type Answered, type Post } from './http.js';
+import { createPost, type Answered, type Credentials, type Post } from './http.js';
 import { Live } from './live.js';
 import { joinPage, type Page } from './page.js';
 import {
@@ -56,6 +62,8 @@ export class Client {
   readonly keeper: SessionKeeper;
   readonly #usesCookie: boolean;
   readonly #post: Post;
+  /** Says who the cookie stands for, even where there is a token. */
+  readonly #postByCookie: Post;
   readonly #live: Live;
   readonly #page: Page;
 
@@ -73,6 +81,7 @@ export class Client {
     });
     const { credentials } = this.keeper;
     const send = createPost({ url, fetch, credentials, onOtherSchema });
+    this.#postByCookie = createPost({ url, fetch, credentials: () => cookie, onOtherSchema: () => {} });
     this.#post = (payload, signal) => this.#watch(send, payload, signal);
     this.#live = new Live({
       url,
@@ -96,9 +105,7 @@ export class Client {
     variables: object = {},
     { signal }: CallOptions = {},
   ): Promise<Data> {
-    const answer = await this.#post({ query: textOf(document), variables: { ...variables } }, signal);
-    if (answer.errors?.length || answer.data == null) throw failureOf(answer, answer.status);
-    return answer.data as Data;
+    return dataOf(await this.#post({ query: textOf(document), variables: { ...variables } }, signal)) as Data;
   }
 
   async refresh(): Promise<Session> {
@@ -114,8 +121,7 @@ export class Client {
   async signIn(email: string, password: string): Promise<SignInResult> {
     const { errors, sessionToken, viewer } = (await this.run(SignInDocument, { email, password })).signIn;
     if (!viewer) return { viewer: null, errors };
-    // A cookie that the browser did not keep, as for a page of another site, is done without.
-    const isKept = this.#usesCookie && (await this.run(ViewerDocument)).viewer?.id === viewer.id;
+    const isKept = this.#usesCookie && (await this.#cookieIsOf(viewer));
     this.keeper.signedIn(viewer, isKept ? undefined : (sessionToken ?? undefined));
     this.#live.restart();
     this.#page.announce();
@@ -157,6 +163,12 @@ export class Client {
     this.#page.leave();
   }
 
+  /** Whether the browser has kept a cookie: as for a page of another site it does not, and then it is done without. */
+  async #cookieIsOf(viewer: Viewer): Promise<boolean> {
+    const answer = await this.#postByCookie({ query: textOf(ViewerDocument), variables: {} });
+    return (dataOf(answer) as ViewerQuery).viewer?.id === viewer.id;
+  }
+
   /** Sends a request, and notes if it is refused since nobody is signed in. */
   async #watch(send: Post, payload: Payload, signal?: AbortSignal | null): Promise<Answered> {
     const { epoch } = this.keeper;
@@ -194,6 +206,14 @@ export class Client {
   #refreshLater(): void {
     void this.refresh().catch(() => {});
   }
+}
+
+const cookie: Credentials = { token: undefined, credentials: 'include' };
+
+/** The data of an answer; throws its failure if it has errors. */
+function dataOf(answer: Answered): unknown {
+  if (answer.errors?.length || answer.data == null) throw failureOf(answer, answer.status);
+  return answer.data;
 }
 
 /** The storage that all tabs have in common; undefined where there is none, or it is forbidden. */

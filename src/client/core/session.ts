@@ -74,6 +74,8 @@ export function createSessionKeeper({ url, token, storage, usesCookie }: Session
     signedIn(viewer, next) {
       const isSame = next === kept && (session.status === 'unknown' || session.viewer?.id === viewer.id);
       if (!isSame) keep(next);
+      // The gateway's word that nothing has changed is no change.
+      if (isSame && JSON.stringify(viewer) === JSON.stringify(session.viewer)) return;
       tell({ status: 'signed-in', viewer, ended: false });
     },
     signedOut(ended) {

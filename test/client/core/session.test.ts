@@ -82,6 +82,27 @@ test.for(['refresh', 'signIn'] as const)(
   },
 );
 
+test('a session that is asked for again and has not changed is the same object, and nobody is told', async () => {
+  const trivium = connect();
+  const session = await trivium.refresh();
+  const told = vi.fn<() => void>();
+  trivium.onSession(told);
+  expect(await trivium.refresh()).toBe(session);
+  expect(told).not.toHaveBeenCalled();
+});
+
+test('a page whose browser keeps no cookie keeps the token, also if the same person signs in again', async () => {
+  vi.stubGlobal('document', new EventTarget());
+  vi.stubGlobal('window', new EventTarget());
+  onTestFinished(() => void vi.unstubAllGlobals());
+  const trivium = createTrivium({ url: proxied.testbed.url });
+  onTestFinished(() => trivium.dispose());
+  for (let time = 0; time < 2; time++) {
+    await trivium.signIn(demo.email, demo.password);
+    expect((await trivium.query(ViewerDocument)).viewer?.email).toBe(demo.email);
+  }
+});
+
 test('keeps a token where it is told to, and does without a storage that is full or forbidden', async () => {
   const kept = new Map<string, string>();
   const storage = {
