@@ -7,8 +7,9 @@ import {
   type PropsWithChildren,
 } from 'react';
 import { createRoot, type Root } from 'react-dom/client';
-import { createTrivium, type Trivium } from '../../../src/client/core/trivium.js';
+import type { Trivium } from '../../../src/client/core/trivium.js';
 import type { ShipmentFilter } from '../../../src/client/generated/index.js';
+import { watchTrivium } from '../watched-trivium.js';
 import type { Row } from './cache-contract.js';
 
 /** A list as a hook of a cache gives it. */
@@ -35,19 +36,8 @@ const inTransit: ShipmentFilter = { stage: 'IN_TRANSIT' };
  * are), and `faults` (the rows that went back in time, or were there twice).
  */
 export function servePage(create: (trivium: Trivium) => HookedCache): void {
-  const trivium = createTrivium({ url: location.origin });
-  const following = new Set<object>();
+  const { trivium, watched, active } = watchTrivium();
   const faults: string[] = [];
-  const watched = Object.assign(Object.create(trivium) as Trivium, {
-    subscribe(...request: Parameters<Trivium['subscribe']>) {
-      const leave = trivium.subscribe(...request);
-      following.add(leave);
-      return () => {
-        following.delete(leave);
-        leave();
-      };
-    },
-  });
   const { Provider, useList, useUpdates } = create(watched);
 
   function List({ filter }: { readonly filter: ShipmentFilter }) {
@@ -97,6 +87,6 @@ export function servePage(create: (trivium: Trivium) => HookedCache): void {
     faults,
     mount,
     unmount: () => root?.unmount(),
-    active: () => following.size,
+    active,
   });
 }

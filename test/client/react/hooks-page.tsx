@@ -1,6 +1,5 @@
 import { StrictMode, type ReactNode } from 'react';
 import { createRoot, type Root } from 'react-dom/client';
-import { createTrivium, type Trivium } from '../../../src/client/core/trivium.js';
 import {
   TriviumProvider,
   useLive,
@@ -8,21 +7,10 @@ import {
   useSession,
   useTrivium,
 } from '../../../src/client/react/react.js';
+import { watchTrivium } from '../watched-trivium.js';
 
 /** A page that mounts a component of the hooks under StrictMode; `active` says how many subscriptions there are. */
-const trivium = createTrivium({ url: location.origin });
-const following = new Set<object>();
-
-const watched = Object.assign(Object.create(trivium) as Trivium, {
-  subscribe(...request: Parameters<Trivium['subscribe']>) {
-    const leave = trivium.subscribe(...request);
-    following.add(leave);
-    return () => {
-      following.delete(leave);
-      leave();
-    };
-  },
-});
+const { trivium, watched, active } = watchTrivium();
 
 function Session() {
   const { status, viewer, ended } = useSession();
@@ -95,4 +83,4 @@ function mount(name: keyof typeof components, id = ''): void {
   );
 }
 
-Object.assign(globalThis, { trivium, mount, unmount, active: () => following.size });
+Object.assign(globalThis, { trivium, mount, unmount, active });
