@@ -1,5 +1,5 @@
 import type { AnyDocument } from '../core/document.js';
-import { cursorOf } from '../core/document.js';
+import { cursorOf, textOf } from '../core/document.js';
 import type { Answer, TriviumError } from '../core/error.js';
 import type { Sink } from '../core/transport.js';
 
@@ -22,8 +22,15 @@ export interface Part {
   stop(): void;
 }
 
+/** Where a listener is, whatever stream it is in. */
+interface Place {
+  cursor: string;
+  /** It has stopped, and is not to hear anything more. */
+  isLeft: boolean;
+}
+
 interface Stream {
-  readonly listeners: Map<Listener, { cursor: string }>;
+  readonly listeners: Map<Listener, Place>;
   readonly past: { readonly cursor: string; readonly answer: Answer | undefined }[];
   start: string;
   leave: () => void;
@@ -48,9 +55,10 @@ export function createStreams(subscribe: Subscribe, atOnce = Infinity): Streams 
   const groups = new Map<string, StreamGroup>();
   return {
     join(document, variables, after, listener) {
-      const key = JSON.stringify([document, variables]);
+      const key = JSON.stringify([textOf(document), variables]);
       const open = (start: string, sink: Sink) => subscribe(document, { ...variables, after: start }, sink);
-      const group = groups.get(key) ?? new StreamGroup(open, atOnce);
+      const left = (group: StreamGroup) => void (groups.get(key) === group && groups.delete(key));
+      const group = groups.get(key) ?? new StreamGroup(open, atOnce, left);
       groups.set(key, group);
       return group.join(after, listener);
     },
@@ -61,37 +69,47 @@ export function createStreams(subscribe: Subscribe, atOnce = Infinity): Streams 
 class StreamGroup {
   readonly #subscribe: (after: string, sink: Sink) => () => void;
   readonly #atOnce: number;
+  readonly #left: (group: StreamGroup) => void;
   readonly #running = new Set<Stream>();
-  readonly #waiting = new Map<Listener, { cursor: string }>();
+  readonly #waiting = new Map<Listener, Place>();
 
-  constructor(subscribe: (after: string, sink: Sink) => () => void, atOnce: number) {
+  /** `left` is told when nobody takes part any more. */
+  constructor(
+    subscribe: (after: string, sink: Sink) => () => void,
+    atOnce: number,
+    left: (group: StreamGroup) => void,
+  ) {
     this.#subscribe = subscribe;
     this.#atOnce = atOnce;
+    this.#left = left;
   }
 
   join(after: string, listener: Listener): Part {
-    const part = { cursor: after };
-    this.#waiting.set(listener, part);
+    const place = { cursor: after, isLeft: false };
+    this.#waiting.set(listener, place);
     this.#admit();
     return {
       get cursor() {
-        return part.cursor;
+        return place.cursor;
       },
-      stop: () => this.#leave(listener),
+      stop: () => {
+        place.isLeft = true;
+        this.#leave(listener);
+      },
     };
   }
 
   /** Lets those begin who wait: each in a stream that has passed its place, or else in one of its own. */
   #admit(): void {
-    for (const [listener, part] of this.#waiting) {
-      const passing = [...this.#running].find((one) => indexIn(one, part.cursor) !== undefined);
+    for (const [listener, place] of this.#waiting) {
+      const passing = [...this.#running].find((one) => indexIn(one, place.cursor) !== undefined);
       if (!passing && this.#running.size >= this.#atOnce) continue;
       this.#waiting.delete(listener);
-      const stream = passing ?? this.#open(part.cursor);
-      const behind = stream.past.slice(indexIn(stream, part.cursor));
-      stream.listeners.set(listener, part);
-      for (const { answer, cursor } of behind) deliver(listener, part, answer, cursor);
+      const stream = passing ?? this.#open(place.cursor);
+      stream.listeners.set(listener, place);
+      catchUp(stream, listener, place);
     }
+    if (this.#running.size === 0 && this.#waiting.size === 0) this.#left(this);
   }
 
   #leave(listener: Listener): void {
@@ -124,27 +142,32 @@ class StreamGroup {
 
   #take(stream: Stream, answer: Answer | undefined, cursor: string | undefined): void {
     if (cursor !== undefined) remember(stream, cursor, answer);
-    every(stream, (listener, part) => deliver(listener, part, answer, cursor));
+    every(stream, (listener, place) => deliver(listener, place, answer, cursor));
     if (cursor !== undefined) merge(this.#running, stream, cursor);
     // Those who wait hear that all is well.
-    for (const [listener, part] of this.#waiting) listener.passed?.(part.cursor);
+    for (const [listener, place] of this.#waiting) listener.passed?.(place.cursor);
     this.#admit();
   }
 }
 
-/** Acts for each part: one that leaves meanwhile hears nothing more; one that joins has heard of it already. */
-function every(stream: Stream, act: (listener: Listener, part: { cursor: string }) => void): void {
-  const now = Array.from(stream.listeners);
-  for (const [listener, part] of now) if (stream.listeners.has(listener)) act(listener, part);
+/** Acts for each listener: one that leaves meanwhile hears nothing more; one that joins has heard of it already. */
+function every(stream: Stream, act: (listener: Listener, place: Place) => void): void {
+  for (const [listener, place] of Array.from(stream.listeners)) if (!place.isLeft) act(listener, place);
+}
+
+/** Tells a listener what the stream has passed since the listener's place. */
+function catchUp(stream: Stream, listener: Listener, place: Place): void {
+  const behind = stream.past.slice(indexIn(stream, place.cursor));
+  for (const { answer, cursor } of behind) if (!place.isLeft) deliver(listener, place, answer, cursor);
 }
 
 function deliver(
   listener: Listener,
-  part: { cursor: string },
+  place: Place,
   answer: Answer | undefined,
   cursor: string | undefined,
 ): void {
-  if (cursor !== undefined) part.cursor = cursor;
+  if (cursor !== undefined) place.cursor = cursor;
   if (answer) listener.next(answer, cursor);
   else if (cursor !== undefined) listener.passed?.(cursor);
 }
@@ -168,9 +191,6 @@ function merge(running: Set<Stream>, stream: Stream, cursor: string): void {
   if (!other) return;
   stream.leave();
   running.delete(stream);
-  const behind = other.past.slice(indexIn(other, cursor));
-  for (const [listener, part] of stream.listeners) {
-    other.listeners.set(listener, part);
-    for (const { answer, cursor: passed } of behind) deliver(listener, part, answer, passed);
-  }
+  for (const [listener, place] of stream.listeners) other.listeners.set(listener, place);
+  every(stream, (listener, place) => catchUp(other, listener, place));
 }
