@@ -30,7 +30,13 @@ export default defineConfig({
     },
     rolldownOptions: {
       external: (id) => !/^[./\0]|^(graphql-ws|wonka)/.test(id) && !id.startsWith(root),
-      output: { entryFileNames: '[name].js', chunkFileNames: 'shared/[name].js', minify: true },
+      output: {
+        entryFileNames: '[name].js',
+        chunkFileNames: 'shared/[name].js',
+        minify: true,
+        // Hooks work in the browser alone: so Next.js knows.
+        postBanner: ({ name }) => (name === 'react/react' ? "'use client';" : ''),
+      },
     },
   },
 });

@@ -55,6 +55,15 @@ test('the core is at most 12 KB compressed, with all that it loads but graphql',
   expect(size).toBeLessThanOrEqual(12 * 1024);
 });
 
+test('has the hooks, and nothing else, marked for the browser', () => {
+  const isMarked = (file: string) => readFileSync(join(folder, file), 'utf8').startsWith("'use client';");
+  expect(['react/react.js', 'core/trivium.js', 'apollo/apollo.js'].map(isMarked)).toEqual([
+    true,
+    false,
+    false,
+  ]);
+});
+
 test('has the same bytes when it is built again', async () => {
   await run(process.execPath, ['.ci/client-package.js', join(root, 'again')]);
   const [first, second] = ['built', 'again'].map((name) => readFileSync(join(root, name, 'client.tgz')));

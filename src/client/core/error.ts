@@ -55,6 +55,18 @@ export function failureOf({ errors = [], data }: Answer, status?: number): Trivi
   );
 }
 
+const passing = new Set(['UNREACHABLE', 'NOT_GRAPHQL', 'RATE_LIMITED', 'SERVICE_UNAVAILABLE']);
+
+/** Whether the same may succeed when it is tried again. */
+export function isPassing({ code }: TriviumError): boolean {
+  return passing.has(code);
+}
+
+/** Whether the log can no longer be read from a cursor: all is to be asked for again. */
+export function isPlaceLost({ code }: TriviumError): boolean {
+  return code === 'CURSOR_EXPIRED' || code === 'CURSOR_INVALID';
+}
+
 /** The failure of a caller without a session. */
 export function unauthenticated(cause: unknown): TriviumError {
   return new TriviumError('UNAUTHENTICATED', 'Nobody is signed in, or the session has ended.', { cause });

@@ -1,5 +1,5 @@
 import { cursorOf, takesAfter, textOf } from './document.js';
-import { failureOf, TriviumError, type Answer } from './error.js';
+import { failureOf, isPassing, TriviumError, type Answer } from './error.js';
 import type { Post } from './http.js';
 import { createPauses } from './pause.js';
 import type { Sink, Transport } from './transport.js';
@@ -10,9 +10,6 @@ export interface FollowOptions {
   readonly transport: () => Transport;
   readonly post: Post;
 }
-
-/** Failures after which the same is tried again. */
-const passing = new Set(['UNREACHABLE', 'NOT_GRAPHQL', 'RATE_LIMITED', 'SERVICE_UNAVAILABLE']);
 
 /**
  * A subscription that runs, over whatever transport is in use, until it is stopped or fails for good. If the operation
@@ -105,7 +102,7 @@ export class Followed {
 
   #fail(mine: number, failure: Error): void {
     if (mine !== this.#current) return;
-    if (failure instanceof TriviumError && passing.has(failure.code)) {
+    if (failure instanceof TriviumError && isPassing(failure)) {
       const leastMs = (failure.retryAfter ?? 0) * 1_000;
       void this.#pauses
         .wait(this.#attempts++, leastMs)

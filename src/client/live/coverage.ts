@@ -1,5 +1,5 @@
 import { print, type DocumentNode, type FieldNode } from 'graphql';
-import { TriviumError, type Answer } from '../core/error.js';
+import { isPlaceLost, TriviumError, type Answer } from '../core/error.js';
 import type { Sink } from '../core/transport.js';
 import type { Trivium } from '../core/trivium.js';
 import { Cover, type CoveredList, type List } from './cover.js';
@@ -100,7 +100,7 @@ export class Coverage {
       join: (list, listener) => this.#streams.join(document, withoutAfter(variables), list.cursor, listener),
       take: (list, answer) => this.#take(list, this.#freshest.refresh(answer)),
       fail: (failure) => {
-        if (failure.code === 'CURSOR_EXPIRED' || failure.code === 'CURSOR_INVALID') return this.#expire();
+        if (isPlaceLost(failure)) return this.#expire();
         stop();
         return error(failure);
       },

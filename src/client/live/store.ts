@@ -1,6 +1,5 @@
 import type { AnyDocument } from '../core/document.js';
-import { failureOf } from '../core/error.js';
-import type { Answer, Trivium, TriviumError } from '../core/trivium.js';
+import type { Trivium } from '../core/trivium.js';
 import {
   PaymentsDocument,
   PaymentUpdatesDocument,
@@ -11,8 +10,8 @@ import {
   type ShipmentFilter,
   type ShipmentPartsFragment,
 } from '../generated/index.js';
+import { Following, type Asked, type Subject } from './following.js';
 import { newer, withEntity, type Entity, type Filter, type Stretch } from './order.js';
-import { createStreams, type Part, type Streams } from './streams.js';
 
 /** What each family's lists have, and are filtered by. */
 export interface Families {
@@ -24,14 +23,10 @@ export interface Families {
 export type Family = keyof Families;
 
 /** A list as it is shown. */
-export interface LiveListState<State> {
+export interface LiveListState<State> extends Asked {
   readonly entities: readonly State[];
   /** Whether `more` would bring more. */
   readonly hasMore: boolean;
-  /** Whether an answer is awaited. */
-  readonly loading: boolean;
-  /** Why the last try failed; what was there stays. */
-  readonly error: TriviumError | undefined;
 }
 
 /** A list that is kept up to date while anyone listens. */
@@ -58,15 +53,13 @@ const documents: Record<
   payments: { list: PaymentsDocument, updates: PaymentUpdatesDocument, one: 'payment' },
 };
 
-const empty = { entities: [], hasMore: false, loading: true, error: undefined };
-const shared = new WeakMap<Trivium, Streams>();
-
-/** The streams of a client: one set for all that is live in it. */
-export function streamsOf(trivium: Trivium): Streams {
-  const streams = shared.get(trivium) ?? createStreams(trivium.subscribe);
-  shared.set(trivium, streams);
-  return streams;
-}
+/** A list of which nothing is known yet. */
+export const emptyList: LiveListState<never> = {
+  entities: [],
+  hasMore: false,
+  loading: true,
+  error: undefined,
+};
 
 /** A live list of a family; it asks for nothing until somebody listens. */
 export function createLiveList<F extends Family>(
@@ -78,137 +71,71 @@ export function createLiveList<F extends Family>(
   return list as unknown as LiveList<Families[F]['entity']>;
 }
 
-/** A list, its place in the log, and who listens. */
-class ListKeeper implements LiveList<Entity> {
-  readonly trivium: Trivium;
-  readonly family: Family;
-  readonly filter: Filter;
-  readonly first: number;
-  state: LiveListState<Entity> = empty;
-  readonly #listeners = new Set<() => void>();
-  #stretch: Stretch<Entity> | undefined;
+/** The pages of a list, which updates change. */
+class ListKeeper implements Subject, LiveList<Entity> {
+  readonly query: Subject['query'];
+  readonly updates: Subject['updates'];
+  readonly one: string;
+  readonly listen: LiveList<Entity>['listen'];
+  readonly reload: LiveList<Entity>['reload'];
+  readonly #following: Following<LiveListState<Entity>>;
+  readonly #family: Family;
+  readonly #filter: Filter;
+  #stretch: Stretch<Entity> = { entities: [], hasMore: false, end: undefined };
   #endCursor: string | null = null;
-  /** Where the list is in the log: its answer's `liveCursor`, moved on by each update. */
-  #cursor: string | undefined;
-  #part: Part | undefined;
-  /** What answers were overtaken by: updates since a page was asked for, by id. */
+  /** What updates have brought since a page was asked for, by id: its answer may be older. */
   readonly #known = new Map<string, Entity>();
-  #epoch = 0;
 
   constructor(trivium: Trivium, family: Family, filter: Filter, first: number) {
-    this.trivium = trivium;
-    this.family = family;
-    this.filter = filter;
-    this.first = first;
+    const { list, updates, one } = documents[family];
+    this.#family = family;
+    this.#filter = filter;
+    this.query = [list, { first, filter: filter ?? null }];
+    this.updates = [updates, {}];
+    this.one = one;
+    this.#following = new Following<LiveListState<Entity>>(trivium, this, emptyList);
+    this.listen = this.#following.listen;
+    this.reload = this.#following.reload;
   }
 
-  readonly listen = (listener: () => void): (() => void) => {
-    this.#listeners.add(listener);
-    if (this.#listeners.size === 1) this.#start();
-    return () => {
-      this.#listeners.delete(listener);
-      if (this.#listeners.size === 0) this.#pause();
-    };
-  };
-
-  readonly reload = async (): Promise<void> => {
-    this.#pause();
-    this.#cursor = undefined;
-    await this.#load();
-  };
+  get state(): LiveListState<Entity> {
+    return this.#following.state;
+  }
 
   readonly more = async (): Promise<void> => {
-    if (!this.#stretch?.hasMore || this.state.loading) return;
-    const epoch = this.#epoch;
-    this.#show({ loading: true });
-    try {
-      const { page } = await this.#ask(this.#endCursor);
-      if (epoch === this.#epoch) this.#append(page);
-    } catch (error) {
-      if (epoch === this.#epoch) this.#show({ loading: false, error: error as TriviumError });
-    }
+    if (!this.#stretch.hasMore || this.state.loading) return;
+    this.#known.clear();
+    const append = (data: Readonly<Record<string, unknown>>) => this.#append(data[this.#family] as Page);
+    await this.#following.ask({ ...this.query[1], after: this.#endCursor }, append);
   };
 
-  #start(): void {
-    if (this.#cursor === undefined) void this.#load();
-    else this.#follow(this.#cursor);
+  begin(data: Readonly<Record<string, unknown>>): void {
+    this.#known.clear();
+    this.#stretch = { entities: [], hasMore: false, end: undefined };
+    this.#append(data[this.#family] as Page);
   }
 
-  #pause(): void {
-    this.#epoch++;
-    this.#cursor = this.#part?.cursor ?? this.#cursor;
-    this.#part?.stop();
-    this.#part = undefined;
-    if (this.state.loading && this.#stretch) this.state = { ...this.state, loading: false };
-  }
-
-  async #load(): Promise<void> {
-    const epoch = ++this.#epoch;
-    this.#show({ loading: true });
-    try {
-      const { page, liveCursor } = await this.#ask(null);
-      if (epoch !== this.#epoch) return;
-      this.#stretch = { entities: [], hasMore: false, end: undefined };
-      this.#append(page);
-      this.#cursor = liveCursor;
-      if (this.#listeners.size > 0) this.#follow(liveCursor);
-    } catch (error) {
-      if (epoch === this.#epoch) this.#show({ loading: false, error: error as TriviumError });
-    }
-  }
-
-  async #ask(after: string | null): Promise<{ readonly page: Page; readonly liveCursor: string }> {
-    const variables = { first: this.first, filter: this.filter ?? null, after };
-    const answer = await this.trivium.execute(documents[this.family].list, variables);
-    if (answer.errors?.length || !answer.data) throw failureOf(answer);
-    const data = answer.data as Record<string, unknown>;
-    return { page: data[this.family] as Page, liveCursor: data['liveCursor'] as string };
+  take(state: Entity): void {
+    if (this.state.loading) this.#known.set(state.id, newer(this.#known.get(state.id), state));
+    this.#show(withEntity(this.#stretch, this.#filter, state));
   }
 
   /** Adds a page at the end; what an update has brought meanwhile stays. */
   #append({ edges, pageInfo }: Page): void {
-    const before = this.#stretch!;
+    const { entities, end: before } = this.#stretch;
     const nodes = edges.map(({ node }) => node);
-    const end = nodes.at(-1) ?? before.end;
-    let next: Stretch<Entity> = { entities: before.entities, hasMore: false, end };
-    for (const node of nodes) next = withEntity(next, this.filter, newer(this.#known.get(node.id), node));
+    const end = nodes.at(-1) ?? before;
+    let next: Stretch<Entity> = { entities, hasMore: false, end };
+    for (const node of nodes) next = withEntity(next, this.#filter, newer(this.#known.get(node.id), node));
     this.#endCursor = pageInfo.endCursor ?? this.#endCursor;
     next = { ...next, hasMore: pageInfo.hasNextPage };
-    for (const known of this.#known.values()) next = withEntity(next, this.filter, known);
-    this.#stretch = next;
-    this.#show({ loading: false, error: undefined });
+    for (const known of this.#known.values()) next = withEntity(next, this.#filter, known);
+    this.#show(next);
   }
 
-  #follow(after: string): void {
-    const { updates, one } = documents[this.family];
-    this.#part = streamsOf(this.trivium).join(updates, {}, after, {
-      next: (answer) => this.#take(answer, one),
-      error: (failure) => {
-        this.#part = undefined;
-        // What was missed cannot be told any more: all is asked for again.
-        if (failure.code === 'CURSOR_EXPIRED' || failure.code === 'CURSOR_INVALID') void this.reload();
-        else this.#show({ error: failure });
-      },
-    });
-  }
-
-  #take({ data }: Answer, one: string): void {
-    const update = Object.values((data ?? {}) as Record<string, Record<string, Entity> | null>)[0];
-    const state = update?.[one];
-    if (!state || !this.#stretch) return;
-    const known = newer(this.#known.get(state.id), state);
-    if (this.state.loading) this.#known.set(state.id, known);
-    this.#stretch = withEntity(this.#stretch, this.filter, state);
-    this.#show({});
-  }
-
-  #show(change: Partial<LiveListState<Entity>>): void {
-    if (change.loading === false) this.#known.clear();
-    const { entities = [], hasMore = false } = this.#stretch ?? {};
-    const next = { ...this.state, entities, hasMore, ...change };
-    const isSame = (Object.keys(next) as (keyof typeof next)[]).every((key) => next[key] === this.state[key]);
-    if (isSame) return;
-    this.state = next;
-    for (const listener of this.#listeners) listener();
+  #show(stretch: Stretch<Entity>): void {
+    this.#stretch = stretch;
+    const { entities, hasMore } = stretch;
+    this.#following.show({ entities, hasMore });
   }
 }

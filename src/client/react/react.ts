@@ -9,14 +9,20 @@ import {
   type ReactNode,
 } from 'react';
 import type { Session, Trivium } from '../core/trivium.js';
-import { createLiveEntity, type LiveEntityState } from '../live/entity.js';
+import { createLiveEntity, unknownEntity, type LiveEntity, type LiveEntityState } from '../live/entity.js';
 import {
   createLiveList,
+  emptyList,
   type Families,
   type Family,
   type LiveList,
   type LiveListState,
 } from '../live/store.js';
+import { onViewer } from '../live/viewer.js';
+import { awaitSession } from './await-session.js';
+
+export type { LiveEntityState } from '../live/entity.js';
+export type { Families, Family, LiveListState } from '../live/store.js';
 
 const Context = createContext<Trivium | undefined>(undefined);
 
@@ -34,15 +40,22 @@ export function useTrivium(): Trivium {
   return trivium;
 }
 
-/** The session, as it is now; the gateway is asked who is signed in if that is not known. */
+/** What a server renders, and a page at first: who is signed in is between the browser and the gateway. */
+const unknownSession: Session = { status: 'unknown', viewer: null, ended: false };
+
+/**
+ * The session, as it is now. If that is not known, the gateway is asked who is signed in, again and again until it
+ * answers.
+ */
 export function useSession(): Session & Pick<Trivium, 'signIn' | 'signOut'> {
   const trivium = useTrivium();
-  const read = () => trivium.session;
-  const session = useSyncExternalStore(trivium.onSession, read, read);
-  useEffect(() => {
-    // If nobody answers, the next query says so.
-    if (session.status === 'unknown') void trivium.refresh().catch(() => {});
-  }, [trivium, session.status]);
+  const session = useSyncExternalStore(
+    trivium.onSession,
+    () => trivium.session,
+    () => unknownSession,
+  );
+  const isUnknown = session.status === 'unknown';
+  useEffect(() => (isUnknown ? awaitSession(trivium) : undefined), [trivium, isUnknown]);
   return useMemo(
     () => ({ ...session, signIn: trivium.signIn, signOut: trivium.signOut }),
     [trivium, session],
@@ -65,44 +78,59 @@ export function useLiveList<F extends Family>(
   options: { readonly filter?: Families[F]['filter']; readonly first?: number } = {},
 ): LiveListResult<Families[F]['entity']> {
   const trivium = useTrivium();
-  const { status, viewer } = useSession();
-  const key = JSON.stringify([
-    family,
-    options.filter ?? null,
-    options.first ?? null,
-    status,
-    viewer?.id ?? null,
-  ]);
+  const key = JSON.stringify([family, options.filter ?? null, options.first ?? null]);
   const list = useKept(trivium, key, () => createLiveList(trivium, family, options));
-  const read = () => list.state;
-  const state = useSyncExternalStore(list.listen, read, read);
+  const state = useSyncExternalStore<LiveListState<Families[F]['entity']>>(
+    list.listen,
+    () => list.state,
+    () => emptyList,
+  );
   return useMemo(() => ({ ...state, more: list.more, reload: list.reload }), [state, list]);
 }
 
+/** A live entity, and what asks for it again. */
+export type LiveEntityResult<State> = LiveEntityState<State> & Pick<LiveEntity<State>, 'reload'>;
+
 /** One shipment or payment by the service's own id, kept up to date. */
-export function useLive<F extends Family>(family: F, id: string): LiveEntityState<Families[F]['entity']> {
+export function useLive<F extends Family>(family: F, id: string): LiveEntityResult<Families[F]['entity']> {
   const trivium = useTrivium();
-  const { status, viewer } = useSession();
-  const key = JSON.stringify([family, id, status, viewer?.id ?? null]);
+  const key = JSON.stringify([family, id]);
   const entity = useKept(trivium, key, () => createLiveEntity(trivium, family, id));
-  const read = () => entity.state;
-  return useSyncExternalStore(entity.listen, read, read);
+  const state = useSyncExternalStore<LiveEntityState<Families[F]['entity']>>(
+    entity.listen,
+    () => entity.state,
+    () => unknownEntity,
+  );
+  return useMemo(() => ({ ...state, reload: entity.reload }), [state, entity]);
 }
 
-/** What is live by its key, the same for as long as a component shows it. */
+/** What is live by its key for whoever is signed in, the same for as long as a component shows it. */
 function useKept<Value>(trivium: Trivium, key: string, create: () => Value): Value {
+  useSession(); // so that the component is rendered when somebody else signs in
+  const store = storeOf(trivium);
   // Not asked for anew by each render: where more are shown than are kept, that would never come to rest.
-  return useMemo(() => kept(trivium, key, create), [trivium, key]);
+  return useMemo(() => kept(store, key, create), [store, key]);
+}
+
+type Store = Map<string, unknown>;
+
+const stores = new WeakMap<Trivium, Store>();
+
+/** What is live for whoever is signed in; somebody else begins with an empty one. */
+function storeOf(trivium: Trivium): Store {
+  const known = stores.get(trivium);
+  if (known) return known;
+  const store: Store = new Map();
+  stores.set(trivium, store);
+  onViewer(trivium, () => stores.set(trivium, new Map()));
+  return store;
 }
 
 /** How many lists and entities are kept, for when they are shown again. */
 const maxKept = 50;
-const stores = new WeakMap<Trivium, Map<string, unknown>>();
 
-/** What is live by its key, made once for each client: what is not shown for long is let go. */
-function kept<Value>(trivium: Trivium, key: string, create: () => Value): Value {
-  const store = stores.get(trivium) ?? new Map<string, unknown>();
-  stores.set(trivium, store);
+/** What is live by its key, made once: what is not shown for long is let go. */
+function kept<Value>(store: Store, key: string, create: () => Value): Value {
   const value = (store.get(key) as Value | undefined) ?? create();
   store.delete(key);
   store.set(key, value);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
-import type { Trivium } from '../../../src/client/core/trivium.js';
+import type { Answer, Sink, Trivium } from '../../../src/client/core/trivium.js';
 import { createLiveList, type LiveList } from '../../../src/client/live/store.js';
 import type { ShipmentFilter, ShipmentPartsFragment } from '../../../src/client/generated/index.js';
 import { useProxiedGateway } from '../proxied-gateway.js';
@@ -124,4 +124,61 @@ test('a list that is shown again goes on where it was, without a new request or 
   await expect.poll(() => isRight(list, {})).toBe('right');
   expect(changes).toBe(1);
   expect(proxied.proxy.said().toString('latin1').split('query Shipments')).toHaveLength(asked);
+});
+
+test('a list that cannot be asked for is asked for again until it comes', async () => {
+  const list = createLiveList(proxied.connect(), 'shipments', { first: 5 });
+  proxied.proxy.shut(true);
+  onTestFinished(observe(list));
+  await expect.poll(() => list.state.error?.code).toBe('UNREACHABLE');
+  proxied.proxy.shut(false);
+  await expect.poll(() => isRight(list, {})).toBe('right');
+  expect(list.state.error).toBeUndefined();
+});
+
+/** A client that is answered by hand. */
+function createManual() {
+  const answers: ((data: object) => void)[] = [];
+  const sinks: Sink[] = [];
+  const trivium = {
+    execute: () => new Promise<Answer>((resolve) => void answers.push((data) => resolve({ data }))),
+    subscribe(_: unknown, __: unknown, sink: Sink) {
+      sinks.push(sink);
+      return () => {};
+    },
+  } as unknown as Trivium;
+  return { trivium, answers, sinks };
+}
+
+test('what came while a page was awaited that was given up does not come back with the next page', async () => {
+  const { trivium, answers, sinks } = createManual();
+  const list = createLiveList(trivium, 'shipments', { filter: { stage: 'IN_TRANSIT' }, first: 1 });
+  const shipment = (shipmentId: string, second: number, stage = 'IN_TRANSIT') => {
+    const updatedAt = `2030-01-01T00:00:0${second}Z`;
+    return { id: shipmentId, shipmentId, revision: second, stage, updatedAt };
+  };
+  const page = (node: object) => ({
+    liveCursor: 'begun',
+    shipments: { edges: [{ node }], pageInfo: { hasNextPage: true, endCursor: 'end' } },
+  });
+  const update = (second: number, stage?: string) =>
+    sinks.at(-1)!.next({
+      data: { shipmentUpdates: { cursor: `at ${second}`, shipment: shipment('moving', second, stage) } },
+    });
+  const shown = () => list.state.entities.map(({ shipmentId }) => shipmentId);
+
+  const leave = list.listen(() => {});
+  answers.pop()!(page(shipment('first', 2)));
+  await expect.poll(shown).toEqual(['first']);
+  void list.more();
+  update(3);
+  expect(shown()).toEqual(['moving', 'first']);
+  leave();
+  onTestFinished(list.listen(() => {}));
+  update(4, 'DELIVERED');
+  expect(shown()).toEqual(['first']);
+  const more = list.more();
+  answers.pop()!(page(shipment('second', 1)));
+  await more;
+  expect(shown()).toEqual(['first', 'second']);
 });

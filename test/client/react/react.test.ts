@@ -87,6 +87,40 @@ describe.skipIf(skipBrowserTests)('the hooks of React, under StrictMode', () => 
     await expect.poll(() => output()).toBe('signed-in demo@example.com false');
   });
 
+  test('they ask once who is signed in, however many want to know, and again until the gateway answers', async () => {
+    await page.reload();
+    const asked: string[] = [];
+    page.on('request', (request) => {
+      const [, name] = /query (\w+)/.exec(request.postData() ?? '') ?? [];
+      if (name) asked.push(name);
+    });
+    await context.route('**/graphql', (route) => route.abort());
+    await show('filtered');
+    await expect.poll(() => asked.filter((name) => name === 'Viewer').length).toBe(2);
+    await context.unroute('**/graphql');
+    await expect.poll(() => page.evaluate(() => trivium.session.status)).toBe('signed-in');
+    await expect.poll(async () => (await rows()).length).toBeGreaterThan(1);
+  });
+
+  test('useLiveList does not begin anew once it is known who is signed in', async () => {
+    await page.reload();
+    let release = (): void => {};
+    const held = new Promise<void>((resolve) => (release = resolve));
+    await context.route('**/graphql', async (route) => {
+      if (route.request().postData()?.includes('query Viewer')) await held;
+      return route.continue();
+    });
+    await show('list');
+    await expect.poll(async () => (await rows()).length).toBeGreaterThan(1);
+    let asked = 0;
+    page.on('request', (request) => void (asked += Number(request.postData()?.includes('query Shipments('))));
+    release();
+    await expect.poll(() => page.evaluate(() => trivium.session.status)).toBe('signed-in');
+    await emit('shp_hooks_known');
+    await expect.poll(async () => (await rows())[0]).toBe('shp_hooks_known CREATED');
+    expect(asked).toBe(0);
+  });
+
   test('useLiveList shows rows that come, change and leave, and pages; unmounted it leaves no subscription', async () => {
     await show('filtered');
     const lists = async () =>
