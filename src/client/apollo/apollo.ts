@@ -9,16 +9,19 @@ import {
   type Reference,
 } from '@apollo/client';
 import { OperationTypeNode } from 'graphql';
-import type { Answer, Trivium } from '../core/trivium.js';
+import type { Sink, Trivium } from '../core/trivium.js';
+import { ask } from '../live/ask.js';
 import type { CoveredList } from '../live/cover.js';
 import { canonical, Coverage, edgeTypes, isNext } from '../live/coverage.js';
 import { replaced, type Entity, type Filter } from '../live/order.js';
 import { onViewer } from '../live/viewer.js';
 
-/** What an application may add to the cache that `createApolloClient` makes. */
-export interface ApolloOptions {
+/** What an application may add to the client that `createApolloClient` makes: all options of Apollo Client, too. */
+export interface ApolloOptions extends Omit<ApolloClient.Options, 'cache' | 'link'> {
   /** The application's own settings of the cache; the policies of the lists are added. */
   readonly cache?: InMemoryCacheConfig;
+  /** Links of the application's own, before the one to the gateway. */
+  readonly links?: readonly ApolloLink[];
 }
 
 /**
@@ -32,14 +35,21 @@ export interface ApolloOptions {
  * @example
  * const client = createApolloClient(createTrivium({ url: 'http://127.0.0.1:4000' }));
  */
-export function createApolloClient(trivium: Trivium, options: ApolloOptions = {}): ApolloClient {
-  const cache = createCache(options.cache);
+export function createApolloClient(
+  trivium: Trivium,
+  { cache: config, links = [], ...others }: ApolloOptions = {},
+): ApolloClient {
+  const cache = createCache(config);
   const coverage = new Coverage({
     trivium,
     apply: (list, entity) => place(cache, list, entity),
     expired: () => void client.resetStore().catch(() => {}),
   });
-  const client = new ApolloClient({ link: createLink(coverage), cache });
+  const client = new ApolloClient({
+    ...others,
+    link: ApolloLink.from([...links, createLink(coverage)]),
+    cache,
+  });
   onViewer(trivium, (isSignedIn) => {
     coverage.clear();
     void (isSignedIn ? client.resetStore() : client.clearStore()).catch(() => {});
@@ -47,32 +57,18 @@ export function createApolloClient(trivium: Trivium, options: ApolloOptions = {}
   return client;
 }
 
-async function answer(
-  awaited: Promise<Answer>,
-  observer: { next(result: ApolloLink.Result): void; error(cause: unknown): void; complete(): void },
-): Promise<void> {
-  try {
-    observer.next((await awaited) as ApolloLink.Result);
-    observer.complete();
-  } catch (error) {
-    observer.error(error);
-  }
-}
-
 function createLink(coverage: Coverage): ApolloLink {
   return new ApolloLink(
     ({ query, variables, operationType }) =>
       new Observable((observer) => {
-        if (operationType === OperationTypeNode.SUBSCRIPTION)
-          return coverage.subscribe(query, variables, {
-            next: (update) => observer.next(update as ApolloLink.Result),
-            error: (failure) => observer.error(failure),
-            complete: () => observer.complete(),
-          });
-        const controller = new AbortController();
-        void answer(coverage.execute(query, variables, controller.signal), observer);
-        // A mutation that has begun takes place, whether or not anybody listens.
-        return operationType === OperationTypeNode.MUTATION ? undefined : () => controller.abort();
+        const sink: Sink = {
+          next: (answer) => observer.next(answer as ApolloLink.Result),
+          error: (failure) => observer.error(failure),
+          complete: () => observer.complete(),
+        };
+        return operationType === OperationTypeNode.SUBSCRIPTION
+          ? coverage.subscribe(query, variables, sink)
+          : ask(coverage, query, variables, sink);
       }),
   );
 }

@@ -9,7 +9,8 @@ import type {
   RecordSourceSelectorProxy,
   RequestParameters,
 } from 'relay-runtime';
-import type { Trivium } from '../core/trivium.js';
+import type { Sink, Trivium } from '../core/trivium.js';
+import { ask } from '../live/ask.js';
 import { Coverage } from '../live/coverage.js';
 import { onViewer } from '../live/viewer.js';
 import { Connections } from './connections.js';
@@ -116,15 +117,19 @@ function createNetwork(coverage: Coverage, documents: Readonly<Record<string, st
     return document;
   }
   return relay.Network.create(
-    async (request, variables) =>
-      (await coverage.execute(documentOf(request), variables)) as unknown as GraphQLResponse,
-    (request, variables) =>
-      relay.Observable.create<GraphQLResponse>((sink) =>
-        coverage.subscribe(documentOf(request), variables, {
-          next: (update) => sink.next(update as unknown as GraphQLResponse),
-          error: (failure) => sink.error(failure),
-          complete: () => sink.complete(),
-        }),
-      ),
+    (request, variables) => observe((sink) => ask(coverage, documentOf(request), variables, sink)),
+    (request, variables) => observe((sink) => coverage.subscribe(documentOf(request), variables, sink)),
+  );
+}
+
+/** What `run` tells its sink, as Relay takes it. */
+function observe(run: (sink: Sink) => () => void) {
+  return relay.Observable.create<GraphQLResponse>((sink) =>
+    run({
+      next: (answer) => sink.next(answer as unknown as GraphQLResponse),
+      // Relay would log an error that nobody waits for any more.
+      error: (failure) => (sink.closed ? undefined : sink.error(failure)),
+      complete: () => sink.complete(),
+    }),
   );
 }

@@ -23,7 +23,8 @@ import {
   takeUntil,
   tap,
 } from 'wonka';
-import type { Answer, Sink, Trivium, TriviumError } from '../core/trivium.js';
+import type { Answer, Trivium } from '../core/trivium.js';
+import { ask } from '../live/ask.js';
 import { Coverage } from '../live/coverage.js';
 import { onViewer } from '../live/viewer.js';
 import { hasLiveList } from './live-lists.js';
@@ -145,20 +146,9 @@ function answers({ coverage, shown }: Parts, operation: Operation) {
     };
     const told = (update: Answer) => next(makeResult(operation, update as never));
     if (kind === 'subscription') return coverage.subscribe(query, variables, { next: told, error, complete });
-    const controller = new AbortController();
-    void ask(coverage.execute(query, variables, controller.signal), { next: told, error, complete });
-    if (kind !== 'mutation') return () => controller.abort();
-    // A mutation that has begun takes place, whether or not anybody listens. If the exchanges were made anew meanwhile, what
-    // became of it is told past them.
+    const leave = ask(coverage, query, variables, { next: told, error, complete });
+    if (kind !== 'mutation') return leave;
+    // If the exchanges were made anew meanwhile, what became of it is told past them.
     return () => void (next = shown.tell);
   });
-}
-
-async function ask(awaited: Promise<Answer>, sink: Sink): Promise<void> {
-  try {
-    sink.next(await awaited);
-    sink.complete();
-  } catch (error) {
-    sink.error(error as TriviumError);
-  }
 }

@@ -1,3 +1,4 @@
+import { ApolloLink } from '@apollo/client';
 import { expect, test } from 'vitest';
 import { createApolloClient } from '../../../src/client/apollo/apollo.js';
 import {
@@ -66,4 +67,18 @@ test('asks and writes by the same session, and forgets everything when it ends',
   await expect(apollo.query({ query: NotesDocument })).rejects.toMatchObject({
     errors: [{ extensions: { code: 'UNAUTHENTICATED' } }],
   });
+});
+
+test('takes links and options of the application', async () => {
+  const operations: (string | undefined)[] = [];
+  const link = new ApolloLink((operation, forward) => {
+    operations.push(operation.operationName);
+    return forward(operation);
+  });
+  const apollo = createApolloClient(proxied.connect(), {
+    links: [link],
+    defaultOptions: { query: { fetchPolicy: 'network-only' } },
+  });
+  for (let time = 0; time < 2; time++) await apollo.query({ query: NotesDocument, variables: { first: 1 } });
+  expect(operations).toEqual(['Notes', 'Notes']);
 });

@@ -98,6 +98,21 @@ testCache(createCaching);
 
 const proxied = useProxiedGateway();
 
+test('a query that nobody waits for any more is given up, a mutation is not', async () => {
+  const signals: (AbortSignal | null | undefined)[] = [];
+  const trivium = proxied.connect({
+    fetch(url, init) {
+      signals.push(init?.signal);
+      return fetch(url, init);
+    },
+  });
+  const relay = createRelayEnvironment(trivium);
+  fetchQuery(relay, artifacts.operation('ScreenViewerQuery'), {}).subscribe({}).unsubscribe();
+  const variables = { input: { title: 'Left', content: 'Text' } };
+  commitMutation(relay, { mutation: artifacts.operation('ScreenMutation'), variables }).dispose();
+  expect(signals.map((signal) => signal?.aborted)).toEqual([true, false]);
+});
+
 test('asks and writes by the same session, and forgets everything when it ends', async () => {
   const trivium = proxied.connect({ token: await proxied.testbed.signIn() });
   await trivium.refresh();
