@@ -35,13 +35,27 @@ function interpretedRun(operation: Operation): Run {
   return (rootValue, contextValue) => execute({ ...operation, rootValue, contextValue });
 }
 
-/** The first update has the document compiled, for all groups that have it. What compiled code fails at is run again. */
+/**
+ * The first update has the document compiled, for all groups that have it. What compiled code fails at is run again; after
+ * an update at which graphql-js fails, too, it alone runs those that follow, until one succeeds.
+ */
 function compiledRun(operation: Operation, documents: CompiledDocuments): Run {
-  const interpret = interpretedRun(operation);
+  const interpreted = interpretedRun(operation);
   const { document, variableValues } = operation;
   const variables = variableValues ?? {};
   const source = document.loc!.source.body;
   let isAdmitted: boolean | undefined;
+  let isFailing = false;
+
+  function note(result: ExecutionResult): ExecutionResult {
+    isFailing = result.errors !== undefined;
+    return result;
+  }
+
+  function interpret(rootValue: unknown, context: Context): ReturnType<Run> {
+    const result = interpreted(rootValue, context);
+    return 'then' in result ? result.then(note) : note(result);
+  }
 
   function admit(): boolean {
     documents.admit(source, document);
@@ -51,7 +65,7 @@ function compiledRun(operation: Operation, documents: CompiledDocuments): Run {
 
   return (rootValue, context) => {
     isAdmitted ??= admit();
-    const compiled = isAdmitted ? documents.ready(source) : undefined;
+    const compiled = isAdmitted && !isFailing ? documents.ready(source) : undefined;
     if (!compiled) return interpret(rootValue, context);
     const again = () => {
       context.prepareRerun();

@@ -6,7 +6,7 @@ import { CompiledDocuments } from '../../../src/server/operation/compiled-docume
 import { createRules } from '../../../src/server/operation/operation-rules.js';
 import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
 
-test('has graphql-js run again what compiled code fails at', async () => {
+test('has graphql-js run again what compiled code fails at, and alone what it fails at, too', async () => {
   let calls = 0;
   let failures = 0;
   const schema = makeExecutableSchema({
@@ -38,6 +38,9 @@ test('has graphql-js run again what compiled code fails at', async () => {
   expect(render({})).toBe('{"data":{"calls":2}}');
   failures = 1;
   expect(render({})).toBe('{"data":{"calls":4}}');
-  failures = 2;
-  expect(() => render({})).toThrow('could not be rendered');
+  for (const runs of [2, 1]) {
+    failures = runs;
+    expect(() => render({})).toThrow('could not be rendered');
+  }
+  expect(render({})).toBe('{"data":{"calls":8}}');
 });
