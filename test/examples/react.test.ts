@@ -79,10 +79,10 @@ test.skipIf(skipBrowserTests)(
     const faults: string[] = [];
     page.on('pageerror', (error) => faults.push(String(error)));
     await page.goto(addressOf(server));
-    await page.getByPlaceholder('Password').fill('wrong');
+    await page.getByLabel('Password').fill('wrong');
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('alert').waitFor();
-    await page.getByPlaceholder('Password').fill('demo-password');
+    await page.getByLabel('Password').fill('demo-password');
     await page.getByRole('button', { name: 'Sign in' }).click();
 
     await expect.poll(() => rows(page, 'notes')).toHaveLength(3);
@@ -113,7 +113,7 @@ test.skipIf(skipBrowserTests)(
     await page.reload();
     await expect.poll(() => rows(page, 'shipments'), { timeout: 30_000 }).toContain('shp_example DELIVERED');
     await page.getByRole('button', { name: 'Sign out' }).click();
-    await page.getByPlaceholder('Password').waitFor();
+    await page.getByLabel('Password').waitFor();
     expect(faults).toEqual([]);
   },
 );

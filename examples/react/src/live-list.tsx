@@ -1,15 +1,12 @@
-import { useLiveList, type LiveListResult } from '@trivium/client/react';
-
-type Entities<F extends 'shipments' | 'payments'> =
-  ReturnType<typeof useLiveList<F>> extends LiveListResult<infer Entity> ? Entity : never;
+import { useLiveList, type Families, type Family } from '@trivium/client/react';
 
 /** Shipments or payments, which come, go and change by themselves. */
-export function LiveList<F extends 'shipments' | 'payments'>({
+export function LiveList<F extends Family>({
   family,
   describe,
 }: {
   family: F;
-  describe: (entity: Entities<F>) => string;
+  describe: (entity: Families[F]['entity']) => string;
 }) {
   const { entities, hasMore, more, error } = useLiveList(family, { first: 5 });
   return (
@@ -18,7 +15,7 @@ export function LiveList<F extends 'shipments' | 'payments'>({
       {error && <p role="alert">{error.message}</p>}
       <ul>
         {entities.map((entity) => (
-          <li key={entity.id}>{describe(entity as Entities<F>)}</li>
+          <li key={entity.id}>{describe(entity)}</li>
         ))}
       </ul>
       {hasMore && <button onClick={() => void more()}>More</button>}

@@ -34,7 +34,7 @@ export function Notes() {
     <section id="notes">
       <h2>notes</h2>
       <form onSubmit={(event) => void create(event).catch(tell)}>
-        <input name="title" placeholder="A new note" /> <button>Add</button>
+        <input name="title" aria-label="Title" placeholder="A new note" /> <button>Add</button>
       </form>
       {problem && <p role="alert">{problem}</p>}
       <ul>

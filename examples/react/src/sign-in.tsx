@@ -1,4 +1,5 @@
 import { useState, type FormEvent } from 'react';
+import { TriviumError } from '@trivium/client';
 import { useSession } from '@trivium/client/react';
 
 export function SignIn({ hint }: { hint: string | undefined }) {
@@ -12,15 +13,20 @@ export function SignIn({ hint }: { hint: string | undefined }) {
       // A wrong password is no exception, but data.
       const { errors } = await signIn(String(form.get('email')), String(form.get('password')));
       setProblem(errors[0]?.message);
-    } catch {
-      setProblem('The gateway cannot be reached.');
+    } catch (error) {
+      // Nobody decided: the gateway cannot be reached, say, or there were too many tries.
+      setProblem(error instanceof TriviumError ? error.message : String(error));
     }
   }
 
   return (
     <form onSubmit={(event) => void submit(event)}>
-      <input name="email" type="email" placeholder="E-mail" defaultValue="demo@example.com" />
-      <input name="password" type="password" placeholder="Password" />
+      <label>
+        E-mail <input name="email" type="email" autoComplete="username" defaultValue="demo@example.com" />
+      </label>
+      <label>
+        Password <input name="password" type="password" autoComplete="current-password" />
+      </label>
       <button>Sign in</button>
       {problem && <p role="alert">{problem}</p>}
     </form>
