@@ -11,8 +11,8 @@ const maxHeaders = 200;
 /** How many headers of a request Node.js keeps, for `Server.maxHeadersCount`: enough to tell that there are too many. */
 export const keptHeaders = maxHeaders + 1;
 /** In characters: how long the media type of a body may be, and the list of those that are accepted. */
-const maxMediaType = 512;
-const maxAccepted = 1_024;
+export const maxMediaType = 512;
+export const maxAccepted = 1_024;
 /** What a request that waits takes in the heap, and each of its headers besides. */
 const requestBytes = 6_000;
 const headerBytes = 120;
