@@ -14,7 +14,7 @@ const usage = `Usage: trivium [command]
   --version        prints the version
   --help           prints this
 
-Settings are environment variables, also in a file .env; docs/settings.md lists them all.`;
+Settings are environment variables, or lines of a file .env; .env.example shows them all.`;
 
 /** Runs the command that these arguments name, loading only what it needs; ends the process with 1 if it fails. */
 export async function run(args: readonly string[], program: Program): Promise<void> {
