@@ -62,7 +62,7 @@ export class Broadcast<T> {
 
   #enqueue(key: string, group: Group<T>, item: T): Promise<void> {
     group.queue.push(item);
-    group.rendering ??= this.#renderAll(key, group).finally(() => (group.rendering = undefined));
+    group.rendering ??= this.#renderAll(key, group);
     return group.rendering;
   }
 
@@ -77,6 +77,8 @@ export class Broadcast<T> {
     } catch (error) {
       this.#end(key, group, error);
     }
+    // As soon as nothing waits: what comes even a microtask later has to be rendered anew.
+    group.rendering = undefined;
   }
 
   #leave(key: string, group: Group<T>, member: Member): void {

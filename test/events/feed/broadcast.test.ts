@@ -1,0 +1,41 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { Broadcast } from '../../../src/events/feed/broadcast.js';
+import { createMember } from '../members.js';
+
+test.each([0, 1, 2, 3, 4])('hands on an item that comes %i microtasks after another', async (microtasks) => {
+  const broadcast = new Broadcast<string>();
+  const member = createMember();
+  broadcast.join('all', (item) => item, member);
+  broadcast.offer('first');
+  for (let passed = 0; passed < microtasks; passed += 1) await Promise.resolve();
+  broadcast.offer('second');
+  await nextTurn();
+  expect(member.got).toEqual(['first', 'second']);
+});
+
+test('resolves once an item is rendered for all, and hands it to those whose filters let it pass', async () => {
+  const broadcast = new Broadcast<number>();
+  const [even, all] = [createMember(), createMember()];
+  broadcast.join('even', async (item) => (item % 2 === 0 ? `even ${item}` : undefined), even);
+  broadcast.join('all', (item) => String(item), all);
+  for (const item of [1, 2, 3]) await broadcast.send(item);
+  expect(even.got).toEqual(['even 2']);
+  expect(all.got).toEqual(['1', '2', '3']);
+});
+
+test('ends a group whose item cannot be rendered, and no other', async () => {
+  const audiences: boolean[] = [];
+  const broadcast = new Broadcast<string>((isThere) => audiences.push(isThere));
+  const [broken, whole] = [createMember(), createMember()];
+  const fault = new Error('It cannot be rendered.');
+  broadcast.join('broken', () => Promise.reject(fault), broken);
+  const leave = broadcast.join('whole', (item) => item, whole);
+  await broadcast.send('one');
+  expect(await broken.ended).toBe(fault);
+  expect(broadcast.size).toBe(1);
+  await broadcast.send('two');
+  expect(whole.got).toEqual(['one', 'two']);
+  leave();
+  expect(audiences).toEqual([true, false]);
+});
