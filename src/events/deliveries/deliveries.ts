@@ -2,6 +2,7 @@ import DataLoader from 'dataloader';
 import { sql } from 'kysely';
 import type { RowQuery } from '../../graphql/relay/relay.js';
 import type { DeliveryPosition, KeptBody, WebhookDelivery } from '../../models/webhook.js';
+import { keyText } from '../../store/sql/key-text.js';
 import { octetsOf } from '../../store/sql/read-budget.js';
 import { readDeliveries, type DeliveryFilter, type DeliverySource } from './delivery-pages.js';
 import type { RecentDeliveries } from './recent-deliveries.js';
@@ -44,7 +45,7 @@ async function readLast(
     .selectFrom('events')
     .select('received_at')
     .where('family', '=', family)
-    .where('endpoint_id', '=', endpointId)
+    .where('endpoint_id', '=', keyText(endpointId))
     .orderBy('seq', 'desc')
     .limit(1);
   return (await reads.next(() => newest.executeTakeFirst()))?.received_at ?? null;

@@ -167,7 +167,7 @@ function conditionsOf(
       : sql<boolean>`${sql.ref(column)} in (${sql.join([...values])})`;
   return [
     ...(family === undefined ? [] : [sql<boolean>`family = ${family}`]),
-    ...(endpointIds ? [among('endpoint_id', endpointIds)] : []),
+    ...(endpointIds ? [among('endpoint_id', endpointIds.map(keyText))] : []),
     ...(types ? [among('type', types.map(keyText))] : []),
     // Of events, `entity_id` says it: the texts behind it in the row are long.
     ...(outcomes.length < table.outcomes.length
@@ -189,7 +189,7 @@ function scanOf(
   const [only, ...others] = endpointIds;
   const along = (part: Window) =>
     rowsIn(source, table, part).$if(only !== undefined && others.length === 0, (rows) =>
-      rows.where('endpoint_id', '=', only!),
+      rows.where('endpoint_id', '=', keyText(only!)),
     );
   const startingAt = (from: Place | undefined): Window => {
     if (!from) return window;
@@ -238,7 +238,7 @@ function toDelivery({ name }: DeliveryTable, row: Row): WebhookDelivery {
   return {
     position: [row.place, row.came, row.tie],
     family: row.family,
-    endpointId: row.endpoint_id,
+    endpointId: fromKeyText(row.endpoint_id),
     eventId: fromKeyText(row.event_id),
     type: fromKeyText(row.type),
     entityId: row.entity === null ? null : fromKeyText(row.entity),

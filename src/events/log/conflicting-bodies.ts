@@ -60,7 +60,7 @@ function toRow({ delivery, bodyDigest, seq }: AlteredBody, afterSeq: number) {
     received_at: Date.parse(receivedAt),
     body,
     after_seq: Math.max(afterSeq, seq), // the event may be in the same batch
-    endpoint_id: endpointId,
+    endpoint_id: keyText(endpointId),
     type: keyText(type),
     signed_at: signedAt,
   };
