@@ -26,8 +26,10 @@ export const webhooksResolvers: Resolvers<WebhooksContext> = {
     webhookDeliveries(_, { filter, ...page }, context, info) {
       const { userId } = requireGrant(context, 'WEBHOOKS_READ');
       const { cursors, deliveries } = context;
-      const wanted = toFilter(filter ?? {});
-      return rowConnection(cursors, { connection: 'webhookDeliveries', userId, filter }, page, info, {
+      const matching = filter ?? {};
+      const wanted = toFilter(matching);
+      const place = { connection: 'webhookDeliveries', userId, filter: matching };
+      return rowConnection(cursors, place, page, info, {
         read: (query: RowQuery<DeliveryPosition>) => deliveries.page(query, wanted),
         position: ({ position }) => position,
       });
