@@ -84,6 +84,8 @@ export function readBody(request: WebhookRequest): Promise<Buffer> {
     });
     body.on('end', () => resolve(kept.length === 1 ? kept[0]! : Buffer.concat(kept)));
     body.on('error', breakOff).on('close', breakOff);
+    // The sender has left before its turn came: that is not told again.
+    if (body.destroyed) breakOff();
   });
 }
 
@@ -120,7 +122,10 @@ const maxIdLength = 255;
 // Keeps a byte order mark: the stored text is exactly the bytes received.
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Reads a delivery's raw body: strict UTF-8, a JSON object (a byte order mark before it is passed over), with an `id` of 1 to 255 characters and a `type`. */
+/**
+ * Reads a delivery's raw body: strict UTF-8, a JSON object (a byte order mark before it is passed over), with an `id` of
+ * 1 to 255 characters and a `type`.
+ */
 export function readEvent(body: Uint8Array): ReadBody | BodyFault {
   const text = attempt(() => utf8.decode(body));
   if (text === undefined) return { code: 'BODY_NOT_UTF8', message: 'The body is not valid UTF-8.' };

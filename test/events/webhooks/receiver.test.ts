@@ -293,6 +293,16 @@ describe('refusals', () => {
     expect((await log.bounds()).head).toBe(head);
   });
 
+  test('refuses a delivery whose sender left before its turn came', async () => {
+    const body = new Readable({ read: () => undefined }).destroy();
+    await once(body, 'close');
+    const request = { family: 'shipments', endpointId: 'sub_1', method: 'POST', rawHeaders: [], body };
+    expect(await receiver.receive(request)).toMatchObject({
+      status: 400,
+      body: expect.stringContaining('BODY_INCOMPLETE'),
+    });
+  });
+
   test('accepts a body of exactly 1 MiB', async () => {
     const event = shipmentBody();
     expect(await post(shipment(event + ' '.repeat(mebibyte - event.length)))).toMatchObject(accepted);
