@@ -6,11 +6,14 @@ import type { LogEntry } from '../../src/events/log/log.js';
 export const text = ({ seq }: LogEntry, replayed: boolean) => `${seq}${replayed ? '*' : ''}`;
 
 /** A rendering of shipments that records what it rendered, as `text` writes it. */
-export function createRendering(render: Rendering['render'] = text) {
+export function createRendering(
+  render: Rendering['render'] = text,
+): Rendering & { readonly rendered: readonly string[] } {
   const rendered: string[] = [];
   return {
     rendered,
     family: 'shipments',
+    selected: [],
     render(entry: LogEntry, replayed: boolean) {
       rendered.push(text(entry, replayed));
       return render(entry, replayed);

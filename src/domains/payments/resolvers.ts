@@ -1,7 +1,7 @@
 import { requireGrant, hasGrant, requireCaller, type OperationContext } from '../../graphql/caller.js';
 import { GatewayError, userError } from '../../graphql/errors.js';
 import type { Feed } from '../../events/feed/feed.js';
-import { selections, type Selection } from '../../events/feed/filter-index.js';
+import { selections, type Selection } from '../../events/feed/selection.js';
 import type { LogEntry } from '../../events/log/log.js';
 import { SecretLost } from '../../events/secrets/rotation.js';
 import type { Secrets } from '../../events/secrets/secrets.js';

@@ -1,6 +1,6 @@
 import { requireGrant, hasGrant, requireCaller, type OperationContext } from '../../graphql/caller.js';
 import type { Feed } from '../../events/feed/feed.js';
-import { selections, type Selection } from '../../events/feed/filter-index.js';
+import { selections, type Selection } from '../../events/feed/selection.js';
 import type { LogEntry } from '../../events/log/log.js';
 import type { Resolvers, ShipmentUpdateFilter } from '../../generated/resolvers.js';
 import { rowConnection, toGlobalId, type Cursors, type RowQuery } from '../../graphql/relay/relay.js';

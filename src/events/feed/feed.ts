@@ -2,7 +2,7 @@ import type { Cursors } from '../../graphql/relay/relay.js';
 import type { Database } from '../../store/database.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import { createRetrier, type GiveUpLimit } from './retrier.js';
-import { isSelected, type Selection } from './filter-index.js';
+import type { Selection } from './selection.js';
 import type { Log, LogEntry } from '../log/log.js';
 import type { Relay } from '../relay/relay.js';
 import { createMulticast, type Multicast } from './multicast.js';
@@ -62,9 +62,8 @@ export type View<T> = (entry: LogEntry, replayed: boolean) => T;
  */
 export interface SubscriptionSource<T> extends AsyncIterable<T> {
   readonly request: SubscriptionRequest;
-  /** Undefined if the entry is not selected. */
-  readonly view: View<T | undefined>;
-  /** The selections that an entry must match, the most selective first; empty for all of the family. */
+  readonly view: View<T>;
+  /** As `Rendering.selected`. */
   readonly selected: readonly Selection[];
 }
 
@@ -124,7 +123,7 @@ export async function createFeed(options: FeedOptions): Promise<Feed> {
     place: () => tail.place(),
     follow: (request, view, selected = []) => ({
       request,
-      view: (entry, replayed) => (isSelected(entry, selected) ? view(entry, replayed) : undefined),
+      view,
       selected,
       [Symbol.asyncIterator]: refuseToIterate,
     }),

@@ -1,12 +1,15 @@
-import type { Interest } from './filter-index.js';
 import type { LogEntry } from '../log/log.js';
 import type { Place } from '../log/log-position.js';
 import { createReader, type Reader, type Sources } from './log-reader.js';
 import { createReplays, type Replays, type Payload } from './replay-cache.js';
+import type { Selection } from './selection.js';
 
-/** How a group renders an entry for its members: the same for all of them. */
-export interface Rendering extends Interest {
-  /** Undefined if the group's filter excludes the entry. Retried after a failure, and finally given up. */
+/** Which entries concern a group, and how it renders them for its members: the same for all of them. */
+export interface Rendering {
+  readonly family: string;
+  /** The selections that an entry must match, the most selective first; empty for all of the family. */
+  readonly selected: readonly Selection[];
+  /** Undefined for an entry that is not shown. Retried after a failure, and finally given up. */
   readonly render: (entry: LogEntry, replayed: boolean) => Payload | Promise<Payload>;
 }
 
@@ -16,7 +19,10 @@ export interface Member {
   readonly after: number | undefined;
   /** To be asked before past entries are rendered for it: a promise if they have to wait for what it was given before. */
   untilRoom?(): Promise<void> | undefined;
-  /** Takes payloads of past entries, with the places just after these; resolves once they are sent, with whether to go on. Must not reject. */
+  /**
+   * Takes payloads of past entries, with the places just after these; resolves once they are sent, with whether to go
+   * on. Must not reject.
+   */
   replay(payloads: readonly string[], places: readonly Place[]): Promise<boolean>;
   /**
    * Takes live payloads without making the other members wait; returns whether to go on. Members mostly get the same
@@ -134,9 +140,7 @@ class SubscriptionGroup implements Group {
     return this.#due.length > 0 ? this.#due[0]! - 1 : this.#sources.tail.position();
   }
 
-  readonly #isWanted = (): boolean => {
-    return this.#arriving.size + this.#joined.size > 0;
-  };
+  readonly #isWanted = (): boolean => this.#arriving.size + this.#joined.size > 0;
 
   async #deliverDue(): Promise<void> {
     if (this.#isReading || !this.#isWanted() || this.#due.length === 0) return;
@@ -172,11 +176,12 @@ class SubscriptionGroup implements Group {
   };
 
   /**
-   * Renders an entry; a failure is retried while that is wanted, until the retrier gives up. The first attempt is made at
-   * once, so that what renders synchronously needs no promise.
+   * Renders an entry, if it is selected; a failure is retried while that is wanted, until the retrier gives up. The first
+   * attempt is made at once, so that what renders synchronously needs no promise.
    */
   #render(entry: LogEntry, replayed: boolean, isWanted: () => boolean): Payload | Promise<Payload> {
-    const attempt = () => this.#rendering.render(entry, replayed);
+    const { selected, render } = this.#rendering;
+    const attempt = () => (isSelected(entry, selected) ? render(entry, replayed) : undefined);
     const first = started(attempt);
     if (!(first instanceof Promise)) return first;
     let begun: Promise<Payload> | undefined = first;
@@ -249,6 +254,11 @@ class SubscriptionGroup implements Group {
     this.#leave(member);
     member.end(error);
   }
+}
+
+/** Whether the entry matches all of these selections. */
+export function isSelected(entry: LogEntry, all: readonly Selection[]): boolean {
+  return all.every(({ keyOf, values }) => values.has(keyOf(entry)));
 }
 
 /** Makes an attempt; a thrown error becomes a rejection. */

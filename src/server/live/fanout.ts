@@ -121,7 +121,7 @@ export class Fanout {
     if (isLive(source)) return source.broadcast.join(key, (item) => run(source.view(item)), member);
     const { request, view, selected } = source;
     const render: Rendering['render'] = (entry, replayed) => run(view(entry, replayed));
-    return this.#feed.multicast.join(key, { family: request.family, selection: selected[0], render }, member);
+    return this.#feed.multicast.join(key, { family: request.family, selected, render }, member);
   }
 }
 

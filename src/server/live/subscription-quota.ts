@@ -1,5 +1,5 @@
 import type { DocumentNode } from 'graphql';
-import type { Selection } from '../../events/feed/filter-index.js';
+import type { Selection } from '../../events/feed/selection.js';
 import { userCaller, type Holding as Memory, type MemoryLedger } from '../../lib/memory-ledger.js';
 import { maxCost } from '../operation/cost/document-limits.js';
 

@@ -2,7 +2,7 @@ import { callsAtOnce, callsPerHour } from '../../../src/domains/notes/service/cl
 import { maxCalls, maxMebibytes } from '../../../src/domains/notes/paging/note-lists.js';
 import { maxScannedNotes } from '../../../src/domains/notes/paging/pager.js';
 import { maxValues as maxDeliveryValues } from '../../../src/domains/webhooks/resolvers.js';
-import { maxValues } from '../../../src/events/feed/filter-index.js';
+import { maxValues } from '../../../src/events/feed/selection.js';
 import { maxBodyBytes } from '../../../src/events/webhooks/request.js';
 import { defaultPageSize, maxEntities, maxPageSize } from '../../../src/graphql/relay/relay.js';
 import {

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createFeed, type Feed } from '../../../src/events/feed/feed.js';
 import type { Rendering } from '../../../src/events/feed/subscription-group.js';
-import type { Selection } from '../../../src/events/feed/filter-index.js';
+import type { Selection } from '../../../src/events/feed/selection.js';
 import type { Log, LogEntry } from '../../../src/events/log/log.js';
 import { createCursors } from '../../../src/graphql/relay/relay.js';
 import { createSealer } from '../../../src/lib/sealer.js';
@@ -57,7 +57,7 @@ function createGroup(family: (typeof families)[number], isAsync: boolean, select
     (!selection || selection.values.has(selection.keyOf(entry)));
   const rendering: Rendering = {
     family,
-    selection,
+    selected: selection ? [selection] : [],
     render(entry, replayed) {
       const { seq } = entry;
       if (!replayed) rendered.set(seq, (rendered.get(seq) ?? 0) + 1);

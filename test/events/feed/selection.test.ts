@@ -1,10 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import {
-  createInterests,
-  isSelected,
-  selections,
-  type Selection,
-} from '../../../src/events/feed/filter-index.js';
+import { createInterests } from '../../../src/events/feed/multicast.js';
+import { selections, type Selection } from '../../../src/events/feed/selection.js';
+import { isSelected } from '../../../src/events/feed/subscription-group.js';
 import type { LogEntry } from '../../../src/events/log/log.js';
 import { heapInUse, mebibyte } from '../../support/memory.js';
 
@@ -68,11 +65,11 @@ test('refuses a list of more than 1,000 values in a filter', () => {
 
 test('finds the interests of the family, and those with a selection only if it matches', () => {
   const interests = createInterests<string>();
-  interests.add({ family: 'shipments' }, 'all');
-  interests.add({ family: 'payments' }, 'payments');
-  interests.add({ family: 'shipments', selection: only(byType, 'step', 'leap') }, 'steps and leaps');
-  interests.add({ family: 'shipments', selection: only(byEntity, 'entity') }, 'the entity');
-  interests.add({ family: 'shipments', selection: only(byEntity) }, 'nothing');
+  interests.add({ family: 'shipments', selected: [] }, 'all');
+  interests.add({ family: 'payments', selected: [] }, 'payments');
+  interests.add({ family: 'shipments', selected: [only(byType, 'step', 'leap')] }, 'steps and leaps');
+  interests.add({ family: 'shipments', selected: [only(byEntity, 'entity')] }, 'the entity');
+  interests.add({ family: 'shipments', selected: [only(byEntity)] }, 'nothing');
   const found = (changes?: Partial<LogEntry>) => [...interests.in(entry(changes))];
   expect(found()).toEqual(['all', 'steps and leaps', 'the entity']);
   expect(found({ event: { type: 'leap' }, entityId: 'other' })).toEqual(['all', 'steps and leaps']);
@@ -84,8 +81,8 @@ test('finds the interests of the family, and those with a selection only if it m
 
 test('finds each interest once, and none that was removed', () => {
   const interests = createInterests<string>();
-  const forget = interests.add({ family: 'shipments', selection: only(byType, 'step', 'step') }, 'a');
-  interests.add({ family: 'shipments', selection: only(byType, 'step') }, 'b');
+  const forget = interests.add({ family: 'shipments', selected: [only(byType, 'step', 'step')] }, 'a');
+  interests.add({ family: 'shipments', selected: [only(byType, 'step')] }, 'b');
   expect([...interests.in(entry())]).toEqual(['a', 'b']);
   forget();
   expect([...interests.in(entry())]).toEqual(['b']);
@@ -94,7 +91,7 @@ test('finds each interest once, and none that was removed', () => {
 test('keeps nothing of removed interests in memory', () => {
   const interests = createInterests<string>();
   const add = (value: string) =>
-    interests.add({ family: 'shipments', selection: only(byType, value) }, 'one');
+    interests.add({ family: 'shipments', selected: [only(byType, value)] }, 'one');
   add('first')();
   const before = heapInUse();
   for (let at = 0; at < 50_000; at += 1) add(`value ${at}`)();
@@ -104,14 +101,14 @@ test('keeps nothing of removed interests in memory', () => {
 
 test('stays as it was if adding an interest fails', () => {
   const interests = createInterests<string>();
-  interests.add({ family: 'shipments', selection: only(byType, 'step') }, 'one');
+  interests.add({ family: 'shipments', selected: [only(byType, 'step')] }, 'one');
   const { set } = Map.prototype;
   vi.spyOn(Map.prototype, 'set').mockImplementation(function (this: Map<unknown, unknown>, key, value) {
     if (key === 'too much') throw new RangeError('Map maximum size exceeded');
     return set.call(this, key, value);
   });
   onTestFinished(() => void vi.restoreAllMocks());
-  const much = { family: 'shipments', selection: only(byType, 'step', 'leap', 'too much') };
+  const much = { family: 'shipments', selected: [only(byType, 'step', 'leap', 'too much')] };
   expect(() => interests.add(much, 'two')).toThrow(RangeError);
   expect([...interests.in(entry()), ...interests.in(entry({ event: { type: 'leap' } }))]).toEqual(['one']);
 });
@@ -121,8 +118,8 @@ test('finds every interest that an unreadable entry may concern', () => {
   const failing = () => {
     throw new Error('This entry is of a later version.');
   };
-  interests.add({ family: 'shipments', selection: only(failing, 'a') }, 'one');
-  interests.add({ family: 'shipments', selection: only(failing, 'b') }, 'two');
-  interests.add({ family: 'shipments', selection: only(byType, 'other') }, 'three');
+  interests.add({ family: 'shipments', selected: [only(failing, 'a')] }, 'one');
+  interests.add({ family: 'shipments', selected: [only(failing, 'b')] }, 'two');
+  interests.add({ family: 'shipments', selected: [only(byType, 'other')] }, 'three');
   expect([...interests.in(entry())]).toEqual(['one', 'two']);
 });
