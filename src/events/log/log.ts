@@ -1,4 +1,5 @@
 import type { Clock } from '../../lib/clock.js';
+import { isObject, LaterJson } from '../../lib/json.js';
 import { endSpan, traceCommit } from '../../lib/telemetry/tracing.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import { answers, type Database } from '../../store/database.js';
@@ -11,7 +12,6 @@ import { placeText, witnessOf, type Place } from './log-position.js';
 import { createQueue } from '../../lib/async/batch-queue.js';
 import { createReport } from './delivery-metrics.js';
 import { startRetention } from './retention.js';
-import { readStoredEvent } from './stored-event.js';
 
 /** An event in the log; as a `Place`, it is the place just after the event. */
 export interface LogEntry extends Place {
@@ -190,6 +190,22 @@ export function entryOf(row: EventRow): LogEntry {
   } catch (cause) {
     return corrupt(entryWith(row, null, null), cause);
   }
+}
+
+/** In characters: what is shorter is parsed at once. */
+const longEvent = 64 * 1024;
+const beforeData = ',"data":';
+
+/**
+ * The event that is stored as this text. A long member `data`, which is its last, is `LaterJson`: most of those who
+ * look at an event do not need it. Throws if the text is not JSON.
+ */
+export function readStoredEvent(text: string): unknown {
+  // No string has these characters unescaped, and no member before `data` has members of its own.
+  const at = text.length > longEvent ? text.indexOf(beforeData) : -1;
+  if (at < 0 || text.length - at < longEvent || !text.endsWith('}')) return JSON.parse(text);
+  const head: unknown = JSON.parse(`${text.slice(0, at)}}`);
+  return isObject(head) ? { ...head, data: new LaterJson(text.slice(at + beforeData.length, -1)) } : head;
 }
 
 /** Written out: to spread one object into another would take longer than to read the row. */

@@ -6,7 +6,7 @@ import { prepare, type MakePlaceholder, type Prepared } from '../../store/sql/pr
 import { octetsOf, shareOf, shortTexts, type Reads } from '../../store/sql/read-budget.js';
 import type { Executor } from '../../store/store.js';
 import { keyText } from '../../store/sql/key-text.js';
-import { readStoredEvent } from '../log/stored-event.js';
+import { readStoredEvent } from '../log/log.js';
 
 /** A stored event: the domain's event, with its number in the log. */
 export type StoredEvent<E> = E & { readonly seq: number };

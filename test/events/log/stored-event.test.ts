@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { readPaymentEvent } from '../../../src/domains/payments/webhook.js';
-import { readStoredEvent } from '../../../src/events/log/stored-event.js';
+import { readStoredEvent } from '../../../src/events/log/log.js';
 import { LaterJson } from '../../../src/lib/json.js';
 
 const long = 'x'.repeat(70_000);
