@@ -3,7 +3,7 @@ import type { RowQuery } from '../../graphql/relay/relay.js';
 import type { DeliveryPosition, WebhookDelivery, WebhookOutcome } from '../../models/webhook.js';
 import type { Database } from '../../store/database.js';
 import { fromKeyText, keyText } from '../../store/sql/key-text.js';
-import type { Parameter } from '../../store/sql/parameters.js';
+import { inWindow, startingAt, type Place, type Window } from '../../store/sql/key-window.js';
 import type { Reads } from '../../store/sql/read-budget.js';
 import type { Tables } from '../../store/sql/schema.js';
 import { readInSteps, rowsPerStep, type Scan } from '../../store/sql/stepwise-scan.js';
@@ -60,9 +60,6 @@ function isWithin(delivery: WebhookDelivery, { after, before }: RowQuery<Deliver
   return !before || newestFirst(delivery, { ...delivery, position: before }) < 0;
 }
 
-/** A place in the order of a table: the values of its key. */
-type Place = readonly Parameter[];
-
 /** A table that holds deliveries; the greatest key is the newest. */
 interface DeliveryTable {
   readonly name: 'events' | 'event_renderings';
@@ -114,16 +111,6 @@ interface Row {
   readonly signed_at: number | null;
 }
 
-/** A `RowQuery` with its positions as places in a table. */
-interface Window {
-  readonly limit: number;
-  readonly backward: boolean;
-  readonly after: Place | undefined;
-  readonly before: Place | undefined;
-  /** The last place that counts, in page order. */
-  readonly to?: Place | undefined;
-}
-
 async function readTable(
   source: DeliverySource,
   table: DeliveryTable,
@@ -133,7 +120,6 @@ async function readTable(
   const outcomes = table.outcomes.filter((outcome) => filter.outcomes?.includes(outcome) ?? true);
   if (outcomes.length === 0) return [];
   const window = {
-    limit,
     backward,
     after: after && table.toPlace(after, 'after'),
     before: before && table.toPlace(before, 'before'),
@@ -191,19 +177,15 @@ function scanOf(
     rowsIn(source, table, part).$if(only !== undefined && others.length === 0, (rows) =>
       rows.where('endpoint_id', '=', keyText(only!)),
     );
-  const startingAt = (from: Place | undefined): Window => {
-    if (!from) return window;
-    return window.backward ? { ...window, before: from } : { ...window, after: from };
-  };
   return {
     async end(from) {
-      const rows = selectRows(along(startingAt(from)), table);
+      const rows = selectRows(along(startingAt(from, window)), table);
       const last = rows.offset(rowsPerStep[source.database.engine] - 1).limit(1);
       const row = await last.executeTakeFirst();
       return row && [row.place, row.came, row.tie].slice(0, table.key.length);
     },
     match(from, to, limit) {
-      const step = selectRows(along({ ...startingAt(from), to }), table);
+      const step = selectRows(along({ ...startingAt(from, window), to }), table);
       return step
         .where(sql<boolean>`${sql.join(conditions, sql` and `)}`)
         .limit(limit)
@@ -214,17 +196,8 @@ function scanOf(
 
 /** The rows of the table within the window, in page order. */
 function rowsIn({ database }: DeliverySource, { name, key }: DeliveryTable, window: Window) {
-  const { after, before, to, backward } = window;
-  const columns = sql.join(key.map((column) => sql.ref(column)));
-  const beyond = (sign: '<' | '>' | '<=' | '>=', place: Place) =>
-    sql<boolean>`(${columns}) ${sql.raw(sign)} (${sql.join([...place])})`;
-  const rows = database.kysely
-    // Both tables have the columns that are used here by name.
-    .selectFrom(name as 'events')
-    .$if(after !== undefined, (page) => page.where(beyond('<', after!)))
-    .$if(before !== undefined, (page) => page.where(beyond('>', before!)))
-    .$if(to !== undefined, (page) => page.where(beyond(backward ? '<=' : '>=', to!)));
-  return key.reduce((sorted, column) => sorted.orderBy(sql.ref(column), backward ? 'asc' : 'desc'), rows);
+  // Both tables have the columns that are used here by name.
+  return inWindow(database.kysely.selectFrom(name as 'events'), key, window);
 }
 
 function selectRows(rows: SelectQueryBuilder<Tables, 'events', object>, { columns }: DeliveryTable) {

@@ -1,9 +1,9 @@
-import { sql, type SelectQueryBuilder } from 'kysely';
+import { sql } from 'kysely';
 import type { RowQuery } from '../../graphql/relay/relay.js';
+import { inOrder, inWindow, startingAt, type Window } from '../../store/sql/key-window.js';
 import type { Parameter } from '../../store/sql/parameters.js';
 import { shareOf, shortTexts, type Reads } from '../../store/sql/read-budget.js';
 import { readInSteps, rowsPerStep, unlimited, type Scan } from '../../store/sql/stepwise-scan.js';
-import type { EntityTableName, Tables } from '../../store/sql/schema.js';
 import type { Engine, Executor } from '../../store/store.js';
 import { keyText } from '../../store/sql/key-text.js';
 import type { StateTable } from '../log/fold.js';
@@ -37,13 +37,13 @@ export function readRows(
   query: RowQuery<EntityPosition>,
   conditions: readonly Condition[],
 ): Promise<readonly StateRow[]> {
+  const { limit } = query;
   const window = toWindow(query);
-  const { limit } = window;
   if (conditions.length > 1) {
     const scans = conditions.map((along) => scanAlong(source, window, along, conditions));
     return readInSteps(source.reads, scans, { limit, keyOf: ({ key }) => key });
   }
-  const page = inWindow(selectRows(source, limit), source.stateTable.key, window)
+  const page = inWindow(selectRows(source, limit), orderOf(source.stateTable), window)
     .where(meets(conditions))
     .limit(limit);
   return source.reads.next(() => page.execute());
@@ -52,18 +52,8 @@ export function readRows(
 /** A position as it is stored. */
 type Place = readonly [instant: string, key: string];
 
-/** A `RowQuery` with its positions as they are stored. */
-interface Window {
-  readonly limit: number;
-  readonly backward: boolean;
-  readonly after: Place | undefined;
-  readonly before: Place | undefined;
-  /** The last place that counts, in page order. */
-  readonly to?: Place | undefined;
-}
-
-function toWindow({ limit, backward, after, before }: RowQuery<EntityPosition>): Window {
-  return { limit, backward, after: toPlace(after), before: toPlace(before) };
+function toWindow({ backward, after, before }: RowQuery<EntityPosition>): Window<Place> {
+  return { backward, after: toPlace(after), before: toPlace(before) };
 }
 
 function toPlace(position: EntityPosition | undefined): Place | undefined {
@@ -73,15 +63,16 @@ function toPlace(position: EntityPosition | undefined): Place | undefined {
 /** Looks along the index of one condition's column for rows that meet all conditions. */
 function scanAlong(
   source: EntitySource,
-  window: Window,
+  window: Window<Place>,
   along: Condition,
   conditions: readonly Condition[],
 ): Scan<Place, StateRow> {
   const { db, engine, stateTable } = source;
   const { table, key } = stateTable;
+  const order = orderOf(stateTable);
   const columns = conditions.map(([column]) => sql.ref(column).as(column));
-  const rowsIn = (part: Window) =>
-    inWindow(db.selectFrom(table), key, part)
+  const rowsIn = (part: Window<Place>) =>
+    inWindow(db.selectFrom(table), order, part)
       .where(meets([along]))
       .select(keyOf(stateTable))
       .select('updated_instant');
@@ -94,15 +85,12 @@ function scanAlong(
     match(from, to, limit) {
       const step = rowsIn({ ...startingAt(from, window), to }).select(columns);
       const found = db.selectFrom(step.limit(unlimited).as('step')).select('step.key');
-      const keys = inOrder(found.where(meets(conditions)), 'step.key', window).limit(limit);
-      return inOrder(selectRows(source, limit).where(sql.ref(key), 'in', keys), key, window).execute();
+      const keys = inOrder(found.where(meets(conditions)), ['updated_instant', 'step.key'], window).limit(
+        limit,
+      );
+      return inOrder(selectRows(source, limit).where(sql.ref(key), 'in', keys), order, window).execute();
     },
   };
-}
-
-function startingAt(from: Place | undefined, window: Window): Window {
-  if (from === undefined) return window;
-  return window.backward ? { ...window, before: from } : { ...window, after: from };
 }
 
 function meets(conditions: readonly Condition[]) {
@@ -110,28 +98,9 @@ function meets(conditions: readonly Condition[]) {
   return sql<boolean>`${terms.length === 0 ? sql`true` : sql.join(terms, sql` and `)}`;
 }
 
-/** The rows within the window, in page order. */
-function inWindow<O>(
-  rows: SelectQueryBuilder<Tables, EntityTableName, O>,
-  key: string,
-  window: Window,
-): SelectQueryBuilder<Tables, EntityTableName, O> {
-  const { after, before, to, backward } = window;
-  const beyond = (sign: '<' | '>' | '<=' | '>=', [instant, id]: Place) =>
-    sql<boolean>`(updated_instant, ${sql.ref(key)}) ${sql.raw(sign)} (${instant}, ${id})`;
-  return inOrder(rows, key, window)
-    .$if(after !== undefined, (page) => page.where(beyond('<', after!)))
-    .$if(before !== undefined, (page) => page.where(beyond('>', before!)))
-    .$if(to !== undefined, (page) => page.where(beyond(backward ? '<=' : '>=', to!)));
-}
-
-function inOrder<DB, TB extends keyof DB, O>(
-  rows: SelectQueryBuilder<DB, TB, O>,
-  key: string,
-  { backward }: Window,
-): SelectQueryBuilder<DB, TB, O> {
-  const order = backward ? 'asc' : 'desc';
-  return rows.orderBy(sql.ref('updated_instant'), order).orderBy(sql.ref(key), order);
+/** By what pages are sorted. */
+function orderOf({ key }: StateTable): readonly string[] {
+  return ['updated_instant', key];
 }
 
 /** Selects the rows of at most `limit` entities, with each state that is short enough for all to be read at once. */
