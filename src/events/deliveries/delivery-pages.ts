@@ -118,7 +118,8 @@ async function readTable(
   filter: DeliveryFilter,
 ): Promise<readonly WebhookDelivery[]> {
   const outcomes = table.outcomes.filter((outcome) => filter.outcomes?.includes(outcome) ?? true);
-  if (outcomes.length === 0) return [];
+  // Nothing is wanted then, and nothing has to be looked for.
+  if ([outcomes, filter.endpointIds, filter.types].some((values) => values?.length === 0)) return [];
   const window = {
     backward,
     after: after && table.toPlace(after, 'after'),
@@ -148,9 +149,7 @@ function conditionsOf(
   outcomes: readonly WebhookOutcome[],
 ): readonly Condition[] {
   const among = (column: string, values: readonly string[]) =>
-    values.length === 0
-      ? sql<boolean>`1 = 0`
-      : sql<boolean>`${sql.ref(column)} in (${sql.join([...values])})`;
+    sql<boolean>`${sql.ref(column)} in (${sql.join([...values])})`;
   return [
     ...(family === undefined ? [] : [sql<boolean>`family = ${family}`]),
     ...(endpointIds ? [among('endpoint_id', endpointIds.map(keyText))] : []),
