@@ -101,10 +101,12 @@ async function startWriter(
 }
 
 async function openParts(path: string, module: URL, damage: DamageMonitor) {
+  let writer: Writer | undefined;
   try {
-    const writer = await startWriter(path, module, damage.inspect);
+    writer = await startWriter(path, module, damage.inspect);
     return { writer, reader: openReader(path, damage), writerLock: createMutex(turnMs) };
   } catch (error) {
+    await writer?.stop();
     throw cannotOpen(path, error);
   }
 }
