@@ -73,7 +73,10 @@ const titles: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** The demo users; the first has some 45 notes from the last weeks, with several tags and a few of them pinned, the other none. */
+/**
+ * The demo users; the first has some 45 notes from the last weeks, with several tags and a few of them pinned, the other
+ * none.
+ */
 export function addDemoData(notes: NotesControl, now: number): void {
   const [demoUser] = demoUsers;
   demoUsers.forEach(notes.addUser);

@@ -90,6 +90,7 @@ export class UpstreamError extends GatewayError {
   }
 }
 
+/** What is told of a failure besides its reason, as `UpstreamError` has it. */
 export interface FailureDetails {
   readonly uncertain?: boolean;
   readonly retryAfter?: number | undefined;

@@ -37,7 +37,8 @@ const isSuccess = (status: number) => status >= 200 && status < 300;
 
 /**
  * Sends a request and reads the whole response, whatever its status. Rejects with an `UpstreamError` if none arrives
- * before the deadline, it is too large, or there is no room for it in `memory`. A request that still waits for a connection at its deadline is never sent.
+ * before the deadline, it is too large, or there is no room for it in `memory`. A request that still waits for a
+ * connection at its deadline is never sent.
  */
 export function exchange(
   dispatcher: Dispatcher,

@@ -7,11 +7,11 @@ const fault = vi.hoisted(() => ({ ofReaders: false }));
 
 vi.mock(import('@photostructure/sqlite'), async (importOriginal) => {
   const original = await importOriginal();
-  const open = (...[path, options]: ConstructorParameters<typeof original.DatabaseSync>) => {
+  function open(...[path, options]: ConstructorParameters<typeof original.DatabaseSync>) {
     if (fault.ofReaders && options?.readOnly) throw new Error('there are no file descriptors left');
     return new original.DatabaseSync(path, options);
-  };
-  return { ...original, DatabaseSync: vi.fn(open) as unknown as typeof original.DatabaseSync };
+  }
+  return { ...original, DatabaseSync: open as unknown as typeof original.DatabaseSync };
 });
 
 test('lets go of a database that can be written, but not be read', async () => {

@@ -9,8 +9,8 @@ import { createUpstream } from '../../upstream/client.js';
 /** The only documented call of the payment service (`apis/webhooks.md` §4). */
 export interface PaymentsClient {
   /**
-   * Rotates an endpoint's signing secret for a user, and returns the new one, which is shown only this once; a refusal if the
-   * service knows no such endpoint. Once sent, the call goes on until its own deadline: cutting it off could lose the
+   * Rotates an endpoint's signing secret for a user, and returns the new one, which is shown only this once; a refusal if
+   * the service knows no such endpoint. Once sent, the call goes on until its own deadline: cutting it off could lose the
    * secret.
    */
   rotateSecret(endpointId: string, userId: string, signal: Signal): Promise<string | Refused>;

@@ -1,7 +1,7 @@
 import type { Pace } from '../../lib/async/pace.js';
 import type { Retrier } from './retrier.js';
 import type { LogEntry } from '../log/log.js';
-import { entryOf, type Past } from './past-pages.js';
+import { entryIn, type Past } from './past-pages.js';
 import { expired } from '../log/log-position.js';
 import type { Tail } from './log-tail.js';
 
@@ -34,7 +34,7 @@ export function createReader({ past, tail, retrier }: Sources, isWanted: () => b
 
   async function read(seq: number): Promise<LogEntry | undefined> {
     const entries = (await retrier.retry(() => past.page(seq), { isWanted })) ?? [];
-    const entry = entryOf(entries, seq);
+    const entry = entryIn(entries, seq);
     page = holdable(entries, seq);
     // The log has no gaps: a missing entry has been pruned.
     if (!entry && isWanted()) throw expired();
@@ -43,7 +43,7 @@ export function createReader({ past, tail, retrier }: Sources, isWanted: () => b
 
   function atHand(seq: number): LogEntry | undefined {
     const recent = tail.entry(seq);
-    if (!recent) return entryOf(page, seq);
+    if (!recent) return entryIn(page, seq);
     page = [];
     return recent;
   }

@@ -152,7 +152,7 @@ class LogTail implements Tail {
     this.#takeRelayed();
   }
 
-  /** What comes after the this.#place; if that cannot be had, why, and the current end of the log. */
+  /** What comes after the place; if that cannot be had, why, and the current end of the log. */
   async #readNext(): Promise<Onward | Cut> {
     const onward = await this.#options.log.readOn(this.#place.seq, pageSize);
     const isThere = onward.place?.witness === this.#place.witness;

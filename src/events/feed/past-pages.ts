@@ -55,15 +55,15 @@ class PastPages implements Past {
     this.#remember();
     const first = seq - ((seq - 1) % pageSize);
     const known = this.#kept.get(first);
-    if (known && entryOf(known, seq)) return known;
+    if (known && entryIn(known, seq)) return known;
     let isOwn = false;
     const shared = await this.#share(first, () => (isOwn = true));
     // One that others have begun before this entry was written may lack it: only a new read can tell.
-    return isOwn || entryOf(shared, seq) ? shared : this.#share(first);
+    return isOwn || entryIn(shared, seq) ? shared : this.#share(first);
   }
 
   async place(seq: number): Promise<Place | undefined> {
-    return seq > 0 ? entryOf(await this.page(seq), seq) : undefined;
+    return seq > 0 ? entryIn(await this.page(seq), seq) : undefined;
   }
 
   #share(first: number, onBegin?: () => void): Promise<Page> {
@@ -99,7 +99,7 @@ class PastPages implements Past {
 }
 
 /** The entry with this number in a page. */
-export function entryOf(page: readonly LogEntry[], seq: number): LogEntry | undefined {
+export function entryIn(page: readonly LogEntry[], seq: number): LogEntry | undefined {
   return page[0] && page[seq - page[0].seq];
 }
 

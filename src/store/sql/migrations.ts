@@ -170,7 +170,9 @@ async function addColumn(
   return true;
 }
 
-/** For the list of deliveries: when they were signed, where altered bodies belong in it, and the deliveries to an endpoint. */
+/**
+ * For the list of deliveries: when they were signed, where altered bodies belong in it, and the deliveries to an endpoint.
+ */
 async function createDeliveryColumns(kysely: Executor, engine: Engine): Promise<void> {
   await addColumn(kysely, engine, ['events', 'signed_at', 'integer']);
   await addColumn(kysely, engine, ['event_renderings', 'signed_at', 'integer']);

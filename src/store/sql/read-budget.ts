@@ -43,7 +43,10 @@ export class Reads {
     });
   }
 
-  /** Counts texts of so many octets (or characters); `OperationTooComplex` if that is too many, or nobody waits. `Overloaded` if there is no memory for them. */
+  /**
+   * Counts texts of so many octets (or characters). Throws `OperationTooComplex` if that is too many, or nobody waits;
+   * `Overloaded` if there is no memory for them.
+   */
   take(octets: number): void {
     this.octets += octets;
     this.check();

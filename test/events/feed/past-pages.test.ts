@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Log, LogEntry } from '../../../src/events/log/log.js';
 import { createPace } from '../../../src/lib/async/pace.js';
-import { createPast, entryOf } from '../../../src/events/feed/past-pages.js';
+import { createPast, entryIn } from '../../../src/events/feed/past-pages.js';
 import { expired } from '../../../src/events/log/log-position.js';
 import { createReader } from '../../../src/events/feed/log-reader.js';
 import type { Follower, Tail } from '../../../src/events/feed/log-tail.js';
@@ -77,10 +77,10 @@ describe('the past', () => {
     world.pruned = 40;
     const past = createPast(world.log, world.tail);
     const page = await past.page(40);
-    expect([entryOf(page, 40), entryOf(page, 41)?.seq]).toEqual([undefined, 41]);
+    expect([entryIn(page, 40), entryIn(page, 41)?.seq]).toEqual([undefined, 41]);
     world.pruned = 64;
     expect(await past.page(40)).toEqual([]);
-    expect(entryOf(await past.page(41), 41)?.seq).toBe(undefined);
+    expect(entryIn(await past.page(41), 41)?.seq).toBe(undefined);
   });
 
   test('reads four pages at a time at most', async () => {

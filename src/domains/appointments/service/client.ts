@@ -35,8 +35,8 @@ export type BookingOutcome = { readonly booked: true; readonly upstreamId: strin
 /** The appointment service (`apis/appointments.md`). */
 export interface AppointmentsClient {
   /**
-   * Sends a user's booking once, or twice if its token is refused the first time. If it rejects, nothing is booked where the
-   * error is a `NotSent`, or an `UpstreamError` that is not `uncertain`; after any other error the outcome is unknown.
+   * Sends a user's booking once, or twice if its token is refused the first time. If it rejects, nothing is booked where
+   * the error is a `NotSent`, or an `UpstreamError` that is not `uncertain`; after any other error the outcome is unknown.
    */
   book(appointment: NewAppointment, userId: string, signal?: Signal): Promise<BookingOutcome>;
   stop(): Promise<void>;

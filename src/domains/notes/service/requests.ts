@@ -23,7 +23,9 @@ export interface Share {
   readonly permission: 'read' | 'comment' | 'edit';
 }
 
-/** The body of a creation or a change, in the service's own names (`apis/notes.md` §4); JSON leaves out what is undefined. */
+/**
+ * The body of a creation or a change, in the service's own names (`apis/notes.md` §4); JSON leaves out what is undefined.
+ */
 export function toBody({ title, content, tags, isPinned }: NoteChange) {
   return { title, content, tags, is_pinned: isPinned };
 }
