@@ -2,7 +2,7 @@ import { foldAscii } from '../../lib/case-fold.js';
 import type { Clock } from '../../lib/clock.js';
 import type { RateLimit } from '../../lib/rate-limit.js';
 import { digest, type Sealer } from '../../lib/sealer.js';
-import { createWarnings } from '../../lib/telemetry/rate-limited-log.js';
+import { createWarnings, type Warn } from '../../lib/telemetry/rate-limited-log.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import type { Database } from '../../store/database.js';
 import { createKeyv } from '../../store/sealed-keyv.js';
@@ -37,6 +37,7 @@ export class ThrottledSignIn {
   /** Of those at which the service fails. Shorter: its failures may be its own. */
   readonly #failing: Throttle;
   readonly #familiar: FamiliarNetworks;
+  readonly #warnSeldom: Warn;
 
   constructor(options: {
     readonly database: Database;
@@ -45,14 +46,14 @@ export class ThrottledSignIn {
     readonly telemetry: Telemetry;
   }) {
     const { clock, telemetry } = options;
-    const warnSeldom = createWarnings(telemetry, { quietMs });
+    this.#warnSeldom = createWarnings(telemetry, { quietMs });
     const window = { windowMs: 15 * 60_000, clock };
     this.#byAddress = createThrottle({ ...window, name: 'sign-in', limit: 10 });
     this.#byNetwork = createThrottle({
       ...window,
       name: 'sign-in-network',
       limit: 100,
-      onRefused: () => warnSeldom(crowdedNetwork),
+      onRefused: () => this.#warnSeldom(crowdedNetwork),
     });
     this.#failing = createThrottle({ name: 'sign-in-service', windowMs: 60_000, clock, limit: 20 });
     this.#familiar = createFamiliarNetworks({
@@ -87,7 +88,16 @@ export class ThrottledSignIn {
     onKey(key);
     const run = () => this.#failing.attempt(isFamiliar ? pair : network, exchange, hasFailed);
     const outcome = await this.#byAddress.attempt(key, run, isWrong);
-    if (outcome !== 'WRONG_CREDENTIALS') await this.#familiar.add(pair);
+    if (outcome !== 'WRONG_CREDENTIALS') await this.#remember(pair);
     return outcome;
+  }
+
+  /** Never rejects: there is a session by now, which nobody could end without its token. */
+  async #remember(pair: string): Promise<void> {
+    try {
+      await this.#familiar.add(pair);
+    } catch (err) {
+      this.#warnSeldom('the network of a sign-in could not be stored', () => ({ err }));
+    }
   }
 }

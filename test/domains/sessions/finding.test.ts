@@ -58,6 +58,20 @@ describe.each(engines)('a session on %s', (engine, createUrl) => {
     expect(sessions.find(token)).toEqual(session);
   });
 
+  test('begins even if the network that it began from cannot be remembered', async () => {
+    const { database, sessions } = await open();
+    const insertInto = database.kysely.insertInto.bind(database.kysely);
+    const spy = vi.spyOn(database.kysely, 'insertInto').mockImplementation((table) => {
+      if (table === 'keyv') throw new Error('The database is away.');
+      return insertInto(table) as never;
+    });
+    const signal = new LightAbortController();
+    const opened = sessions.signIn({ email: 'user', password: 'password', ip: '192.0.2.1', signal });
+    const { token, session } = (await opened) as SignedIn;
+    expect(spy).toHaveBeenCalledWith('keyv');
+    expect(await sessions.find(token)).toEqual(session);
+  });
+
   test('is deleted once it has expired, but not by a replica whose clock is ahead of the database', async () => {
     const { sessions, others, time, token } = await open();
     const existsLater = async () => {
