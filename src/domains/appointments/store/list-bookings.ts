@@ -1,4 +1,5 @@
-import { sql, type Expression, type ExpressionBuilder, type SelectQueryBuilder, type SqlBool } from 'kysely';
+import type { Expression, ExpressionBuilder, SelectQueryBuilder, SqlBool } from 'kysely';
+import { inOrder, inWindow, startingAt, type Window } from '../../../store/sql/key-window.js';
 import type { Reads } from '../../../store/sql/read-budget.js';
 import { readInSteps, rowsPerStep, unlimited, type Scan } from '../../../store/sql/stepwise-scan.js';
 import type { BookingTable, Tables } from '../../../store/sql/schema.js';
@@ -35,6 +36,10 @@ type Looked = Pick<BookingTable, (typeof looked)[number]>;
 type LookedRows = SelectQueryBuilder<Tables, 'bookings', Looked>;
 const looked = ['id', 'user_id', 'status', 'start_instant', 'booked_at'] as const;
 
+/** A `BookingPosition` as it is stored: by these columns pages are sorted. */
+type Place = readonly [bookedAt: number, id: string];
+const key = ['booked_at', 'id'];
+
 /**
  * The rows of a page of bookings. Everybody's, and each user's, have an index in the order of the page. The others are
  * read at once if they are among few by their participant or their start, and else looked for in that order.
@@ -47,8 +52,9 @@ export async function listBookings(
   const { limit, status } = query;
   const narrowed = narrow(store, query);
   if (narrowed.length === 0 && status === undefined) {
-    const page = selectRows(store, limit).where((row) => row.and(ofPage(row, query)));
-    return reads.next(() => inOrder(page, query).limit(limit).execute());
+    const rows = selectRows(store, limit).where((row) => row.and(ofUser(row, query)));
+    const page = inWindow(rows, key, toWindow(query)).limit(limit);
+    return reads.next(() => page.execute());
   }
   for (const { ids, oneTooMany } of narrowed)
     if ((await reads.next(() => oneTooMany.execute())).length === 0) {
@@ -56,6 +62,14 @@ export async function listBookings(
       return reads.next(() => matching(store, rows, query));
     }
   return readInSteps(reads, [scan(store, query)], { limit, keyOf: ({ id }) => id });
+}
+
+function toWindow({ backward, after, before }: BookingQuery): Window<Place> {
+  return { backward, after: toPlace(after), before: toPlace(before) };
+}
+
+function toPlace(position: BookingPosition | undefined): Place | undefined {
+  return position && [position.bookedAt, position.id];
 }
 
 /** Bookings are few if one statement can look at all of them, wherever they are in the table. */
@@ -81,27 +95,20 @@ function narrow({ kysely }: Store, { participant, from, to }: BookingQuery): rea
   ];
 }
 
-function scan(store: Store, query: BookingQuery): Scan<BookingPosition, BookingRow> {
-  const { backward } = query;
-  const rowsIn = (part: BookingQuery) => {
-    const rows = store.kysely.selectFrom('bookings').select(looked);
-    return inOrder(
-      rows.where((row) => row.and(ofPage(row, part))),
-      query,
-    );
-  };
-  const startingAt = (from: BookingPosition | undefined) =>
-    from ? { ...query, [backward ? 'before' : 'after']: from } : query;
+function scan(store: Store, query: BookingQuery): Scan<Place, BookingRow> {
+  const window = toWindow(query);
+  const rows = store.kysely
+    .selectFrom('bookings')
+    .select(looked)
+    .where((row) => row.and(ofUser(row, query)));
   return {
     async end(from) {
-      const last = rowsIn(startingAt(from)).offset(rowsPerStep[store.engine] - 1);
+      const last = inWindow(rows, key, startingAt(from, window)).offset(rowsPerStep[store.engine] - 1);
       const row = await last.limit(1).executeTakeFirst();
-      return row && { bookedAt: row.booked_at, id: row.id };
+      return row && [row.booked_at, row.id];
     },
     match(from, to, limit) {
-      const step = rowsIn(startingAt(from)).$if(to !== undefined, (rows) =>
-        rows.where((row) => row(placeOf(row), backward ? '<=' : '>=', tupleOf(row, to!))),
-      );
+      const step = inWindow(rows, key, { ...startingAt(from, window), to });
       return matching(store, step, { ...query, limit });
     },
   };
@@ -112,29 +119,16 @@ function matching(store: Store, rows: LookedRows, query: BookingQuery): Promise<
   const found = store.kysely
     .selectFrom(rows.limit(unlimited).as('bookings'))
     .select('id')
-    .where((row) => row.and([...ofPage(row, query), ...filters(row, query)]));
-  const ids = inOrder(found, query).limit(query.limit);
-  return inOrder(selectRows(store, query.limit).where('id', 'in', ids), query).execute();
+    .where((row) => row.and([...ofUser(row, query), ...filters(row, query)]));
+  const ids = inWindow(found, key, toWindow(query)).limit(query.limit);
+  return inOrder(selectRows(store, query.limit).where('id', 'in', ids), key, query).execute();
 }
 
 type Row = ExpressionBuilder<Tables, 'bookings'>;
 type Conditions = readonly Expression<SqlBool>[];
 
-/** What an index in page order finds. */
-function ofPage(row: Row, { userId, after, before }: BookingQuery): Conditions {
-  return [
-    ...(userId === undefined ? [] : [row('user_id', '=', keyText(userId))]),
-    ...(after === undefined ? [] : [row(placeOf(row), '<', tupleOf(row, after))]),
-    ...(before === undefined ? [] : [row(placeOf(row), '>', tupleOf(row, before))]),
-  ];
-}
-
-function placeOf(row: Row) {
-  return row.refTuple('booked_at', 'id');
-}
-
-function tupleOf(row: Row, { bookedAt, id }: BookingPosition) {
-  return row.tuple(bookedAt, id);
+function ofUser(row: Row, { userId }: BookingQuery): Conditions {
+  return userId === undefined ? [] : [row('user_id', '=', keyText(userId))];
 }
 
 function filters(row: Row, { status, participant, from, to }: BookingQuery): Conditions {
@@ -161,12 +155,4 @@ function takesPart(row: Row, participant: string): Expression<SqlBool> {
       .where('reference', '=', keyText(participant))
       .whereRef('booking_id', '=', 'bookings.id'),
   );
-}
-
-function inOrder<DB extends Pick<Tables, 'bookings'>, O>(
-  rows: SelectQueryBuilder<DB, 'bookings', O>,
-  { backward }: Pick<BookingQuery, 'backward'>,
-): SelectQueryBuilder<DB, 'bookings', O> {
-  const direction = backward ? 'asc' : 'desc';
-  return rows.orderBy(sql.ref('booked_at'), direction).orderBy(sql.ref('id'), direction);
 }
