@@ -2,12 +2,16 @@ import { isPassing, type GatewayError } from './gateway-error.js';
 
 const defaultSeconds = 4;
 
-/**
- * Acts once: after the time that a passing error asks for, or as soon as the window gets the focus or the network is
- * back. Returns a function that cancels it.
- */
+/** Acts once, if the error may pass: after the time that it asks for, or sooner, as `retrySoon`. */
 export function retryAfter(error: GatewayError, act: () => void): () => void {
-  if (!isPassing(error)) return () => undefined;
+  return isPassing(error) ? retrySoon(act, error.retryAfter) : () => undefined;
+}
+
+/**
+ * Acts once: after some seconds, or as soon as the window gets the focus or the network is back. Returns a function
+ * that cancels it.
+ */
+export function retrySoon(act: () => void, seconds = defaultSeconds): () => void {
   const hints = ['focus', 'online'] as const;
   const cancel = (): void => {
     clearTimeout(timer);
@@ -17,7 +21,7 @@ export function retryAfter(error: GatewayError, act: () => void): () => void {
     cancel();
     act();
   };
-  const timer = setTimeout(now, (error.retryAfter ?? defaultSeconds) * 1000);
+  const timer = setTimeout(now, seconds * 1000);
   for (const hint of hints) addEventListener(hint, now);
   return cancel;
 }

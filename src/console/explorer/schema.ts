@@ -1,6 +1,6 @@
 import { buildSchema, introspectionFromSchema, type IntrospectionQuery } from 'graphql';
 import type { GraphiQLProps } from 'graphiql';
-import { retrySoon } from './session/retry.js';
+import { retrySoon } from '../data/retry.js';
 import type { Problem } from './session/problem.js';
 
 type Fetcher = GraphiQLProps['fetcher'];

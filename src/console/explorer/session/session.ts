@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState, type Dispatch, type SetStateAction } from 'react';
-import { retrySoon } from './retry.js';
+import { retrySoon } from '../../data/retry.js';
 import { isUnauthenticated, isOriginAllowed, post, type Answer } from './gateway.js';
 import { problemOf, type Problem } from './problem.js';
 import { signInMutation, signOutMutation, viewerQuery } from './operations.js';
