@@ -55,17 +55,20 @@ export function createGateway(origin: string): Gateway {
     connection: monitor.connection,
     quota,
     ask: (document, variables, signal) => query(document, variables, { ...(signal && { signal }) }),
-    follow: (document, variables, sink) =>
-      trivium.subscribe(document.toString(), variables as object, {
+    follow(document, variables, sink) {
+      const leave = trivium.subscribe(document.toString(), variables as object, {
         next({ data, errors }) {
           monitor.heard();
-          if (errors?.length) sink.failed(failureOf({ errors }));
-          else sink.next(data as never);
+          if (!errors?.length) return sink.next(data as never);
+          leave(); // whoever follows begins anew
+          return sink.failed(failureOf({ errors }));
         },
         passed: monitor.heard,
         error: sink.failed,
         complete: () => undefined,
-      }),
+      });
+      return leave;
+    },
     cut: wire.cut,
     reconnect() {
       wire.mend();

@@ -6,12 +6,15 @@ import {
   type DeliveryPartsFragment,
   type PaymentUpdatesSubscription,
   type ShipmentUpdatesSubscription,
+  type ShipmentUpdatesSubscriptionVariables,
+  type TypedDocumentString,
 } from '../generated/index.js';
+import { isPlaceLost } from '../../client/core/error.js';
 import { isConnected } from './connection.js';
-import { asGatewayError, isUnauthenticated } from './gateway-error.js';
-import type { Gateway, Sink } from './gateway.js';
+import { asGatewayError, isUnauthenticated, type GatewayError } from './gateway-error.js';
+import type { Gateway } from './gateway.js';
 import { deliveryEvents, paymentEvent, shipmentEvent } from './live-event.js';
-import { createLiveLog, type LiveLog } from './live-log.js';
+import { createLiveLog, type Family, type LiveEvent, type LiveLog } from './live-log.js';
 import { recentDeliveries, recentPaymentEvents, recentShipmentEvents, type Recent } from './recent.js';
 import { retryAfter } from './retry.js';
 
@@ -54,47 +57,40 @@ export interface Following {
 export function followAll(following: Following): () => void {
   const { grants } = following;
   const stops: (() => void)[] = [];
-  if (grants.includes('SHIPMENTS_READ')) stops.push(followShipments(following));
-  if (grants.includes('PAYMENTS_READ')) stops.push(followPayments(following));
+  if (grants.includes('SHIPMENTS_READ')) stops.push(follow(following, shipments));
+  if (grants.includes('PAYMENTS_READ')) stops.push(follow(following, payments));
   if (grants.includes('WEBHOOKS_READ')) stops.push(followDeliveries(following));
   return () => stops.forEach((stop) => stop());
 }
 
-function followShipments(following: Following): () => void {
-  const { gateway, live, after } = following;
-  return follow(following, {
-    name: 'shipments',
-    recent: recentShipmentEvents,
-    begin: (from, sink) =>
-      gateway.follow(ShipmentUpdatesDocument, { after: from }, {
-        failed: sink.failed,
-        next({ shipmentUpdates: update }) {
-          sink.next(update.replayed);
-          after.set('shipments', update.cursor);
-          live.log.add([shipmentEvent(update.event, update)]);
-          for (const listener of live.shipments) listener.heard(update);
-        },
-      }),
-  });
+/** A family whose subscription resumes. */
+interface Feed<Data, Update> {
+  readonly family: Family;
+  readonly document: TypedDocumentString<Data, ShipmentUpdatesSubscriptionVariables>;
+  /** Reads the last hour. */
+  readonly recent: (gateway: Gateway) => Promise<Recent>;
+  readonly updateOf: (data: Data) => Update;
+  readonly eventOf: (update: Update) => LiveEvent;
+  readonly listeners: (live: Live) => Iterable<Listener<Update>>;
 }
 
-function followPayments(following: Following): () => void {
-  const { gateway, live, after } = following;
-  return follow(following, {
-    name: 'payments',
-    recent: recentPaymentEvents,
-    begin: (from, sink) =>
-      gateway.follow(PaymentUpdatesDocument, { after: from }, {
-        failed: sink.failed,
-        next({ paymentUpdates: update }) {
-          sink.next(update.replayed);
-          after.set('payments', update.cursor);
-          live.log.add([paymentEvent(update.event, update)]);
-          for (const listener of live.payments) listener.heard(update);
-        },
-      }),
-  });
-}
+const shipments: Feed<ShipmentUpdatesSubscription, ShipmentUpdate> = {
+  family: 'shipments',
+  document: ShipmentUpdatesDocument,
+  recent: recentShipmentEvents,
+  updateOf: (data) => data.shipmentUpdates,
+  eventOf: (update) => shipmentEvent(update.event, update),
+  listeners: (live) => live.shipments,
+};
+
+const payments: Feed<PaymentUpdatesSubscription, PaymentUpdate> = {
+  family: 'payments',
+  document: PaymentUpdatesDocument,
+  recent: recentPaymentEvents,
+  updateOf: (data) => data.paymentUpdates,
+  eventOf: (update) => paymentEvent(update.event, update),
+  listeners: (live) => live.payments,
+};
 
 /** Their subscription does not resume: what came while it was away is read from the list of deliveries. */
 function followDeliveries({ gateway, live, ended }: Following): () => void {
@@ -142,42 +138,44 @@ async function addRecent({ log }: Live, recent: Promise<Recent>): Promise<void> 
 
 const nothing: Recent = { events: [], missingBefore: undefined };
 
-interface Followed {
-  readonly name: 'shipments' | 'payments';
-  /** Reads the last hour. */
-  readonly recent: (gateway: Gateway) => Promise<Recent>;
-  readonly begin: (after: string, sink: Sink<boolean>) => () => void;
-}
-
 /**
  * Begins at the end of the log, or where the subscription of the same person was before; begins anew if it fails. Where
  * it begins at the end, what the views have asked for may be older than that.
  */
-function follow({ gateway, live, after, ended }: Following, { name, recent, begin }: Followed): () => void {
+function follow<Data, Update extends { readonly cursor: string; readonly replayed: boolean }>(
+  { gateway, live, after, ended }: Following,
+  { family, document, recent, updateOf, eventOf, listeners }: Feed<Data, Update>,
+): () => void {
   let stop = (): void => undefined;
   let stopped = false;
-  const failed: Sink<boolean>['failed'] = (error) => {
+  function failed(error: GatewayError): void {
     if (stopped) return;
     if (isUnauthenticated(error)) return ended();
-    if (error.code === 'CURSOR_EXPIRED') {
-      after.delete(name);
+    if (isPlaceLost(error)) {
+      after.delete(family);
       return void start();
     }
     stop = retryAfter(error, () => void start());
-  };
+  }
+  function next(data: Data): void {
+    const update = updateOf(data);
+    if (update.replayed) gateway.replayed();
+    after.set(family, update.cursor);
+    live.log.add([eventOf(update)]);
+    for (const listener of listeners(live)) listener.heard(update);
+  }
   async function beginning(): Promise<string> {
     const { liveCursor } = await gateway.ask(PlaceDocument, {});
     if (stopped) return liveCursor;
-    after.set(name, liveCursor);
+    after.set(family, liveCursor);
     void addRecent(live, recent(gateway));
-    for (const listener of live[name]) listener.missed();
+    for (const listener of listeners(live)) listener.missed();
     return liveCursor;
   }
   async function start(): Promise<void> {
     try {
-      const from = after.get(name) ?? (await beginning());
-      if (stopped) return;
-      stop = begin(from, { failed, next: (isReplayed) => isReplayed && gateway.replayed() });
+      const from = after.get(family) ?? (await beginning());
+      if (!stopped) stop = gateway.follow(document, { after: from }, { next, failed });
     } catch (cause) {
       failed(asGatewayError(cause));
     }
