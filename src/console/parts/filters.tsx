@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState, type ReactElement } from 'react';
+import { useEffect, useEffectEvent, useState, type ReactElement } from 'react';
 import { goTo, hrefOf, type Place } from '../app/router.js';
 
 /** Changes one of the parameters in the address, which is where filters live: so a filtered list can be shared. */
@@ -49,14 +49,15 @@ export function TextFilter({
 }: FilterProps & { readonly hint: string }): ReactElement {
   const [value, set] = useParam(place, name);
   const [typed, setTyped] = useState(value);
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => setTyped(value), [value]);
-  useEffect(() => () => clearTimeout(timer.current), []);
-  const type = (text: string): void => {
-    setTyped(text);
-    clearTimeout(timer.current);
-    timer.current = setTimeout(() => set(text.trim()), pauseMs);
-  };
+  // With the address as it is then: another filter may have been chosen meanwhile.
+  const apply = useEffectEvent(() => {
+    if (typed.trim() !== value) set(typed.trim());
+  });
+  useEffect(() => {
+    const timer = setTimeout(() => apply(), pauseMs);
+    return () => clearTimeout(timer);
+  }, [typed]);
   return (
     <label className="filter">
       <span>{label}</span>
@@ -66,7 +67,7 @@ export function TextFilter({
         placeholder={hint}
         spellCheck={false}
         autoComplete="off"
-        onChange={({ target }) => type(target.value)}
+        onChange={({ target }) => setTyped(target.value)}
       />
     </label>
   );
