@@ -21,7 +21,8 @@ interface State {
 export interface Session extends State {
   /** What is wrong with the credentials, or why nobody could be signed in; undefined if somebody is. */
   readonly signIn: (email: string, password: string) => Promise<string | undefined>;
-  readonly signOut: () => Promise<void>;
+  /** Why nobody could be signed out; undefined if that is done. */
+  readonly signOut: () => Promise<string | undefined>;
   /** To be called when the gateway says that nobody is signed in. */
   readonly ended: () => void;
 }
@@ -71,9 +72,10 @@ export function useNewSession(gateway: Gateway): Session {
   );
   const signOut = useCallback(
     () =>
-      client
-        .signOut()
-        .catch((cause: unknown) => setState((before) => ({ ...before, error: asGatewayError(cause) }))),
+      client.signOut().then(
+        () => undefined,
+        (cause: unknown) => inWords(asGatewayError(cause)),
+      ),
     [client],
   );
   const ended = useCallback(() => void look(), [look]);

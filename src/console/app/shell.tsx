@@ -1,4 +1,4 @@
-import { lazy, Suspense, useEffect, useRef, type ComponentType, type ReactElement } from 'react';
+import { lazy, Suspense, useEffect, useRef, useState, type ComponentType, type ReactElement } from 'react';
 import { Icon, Mark, type IconName } from '../parts/icons.js';
 import { LiveView } from '../views/live/live-view.js';
 import { PaymentsView } from '../views/payments/payments-view.js';
@@ -116,15 +116,21 @@ function Navigation({ current }: { readonly current: View }): ReactElement {
 
 function Person({ viewer }: { readonly viewer: Viewer }): ReactElement {
   const { signOut } = useSession();
+  const [problem, setProblem] = useState<string>();
   return (
     <div className="person">
       <p>
         <b>{viewer.name}</b>
         <span className="quiet">{viewer.email}</span>
       </p>
-      <button className="button small" type="button" onClick={() => void signOut()}>
+      <button className="button small" type="button" onClick={() => void signOut().then(setProblem)}>
         Sign out
       </button>
+      {problem !== undefined && (
+        <p className="fault" role="alert">
+          {problem}
+        </p>
+      )}
     </div>
   );
 }

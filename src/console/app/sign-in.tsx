@@ -29,12 +29,13 @@ export function SignInAgain({ viewer }: { readonly viewer: Viewer }): ReactEleme
   const title = useId();
   useEffect(() => dialog.current?.showModal(), []);
   return (
-    // Escape would leave views that cannot go on.
+    // Escape would leave views that cannot go on, and a second one closes a dialog whatever `cancel` says.
     <dialog
       ref={dialog}
       className="dialog"
       aria-labelledby={title}
-      onCancel={(event) => event.preventDefault()}
+      onKeyDown={(event) => event.key === 'Escape' && event.preventDefault()}
+      onClose={() => dialog.current?.showModal()}
     >
       <h2 id={title}>The session has ended</h2>
       <p className="quiet">Sign in again to go on where you were. Nothing that you typed is lost.</p>
