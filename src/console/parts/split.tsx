@@ -1,4 +1,4 @@
-import type { ReactElement, ReactNode } from 'react';
+import { useEffect, useRef, type ReactElement, type ReactNode } from 'react';
 import { Icon } from './icons.js';
 
 interface SplitProps {
@@ -7,7 +7,9 @@ interface SplitProps {
   readonly actions?: ReactNode;
   readonly filters?: ReactNode;
   readonly list: ReactNode;
-  /** What was chosen from the list; on a narrow screen it is shown in its place. */
+  /** What was chosen from the list, as its address names it. */
+  readonly id: string | undefined;
+  /** That, if anything was chosen; on a narrow screen it is shown in the list's place. */
   readonly detail?: ReactNode;
   /** Where closing the detail leads. */
   readonly closeHref: string;
@@ -16,10 +18,11 @@ interface SplitProps {
 
 /** A list, and what was chosen from it beside it. */
 export function Split(props: SplitProps): ReactElement {
-  const { title, actions, filters, list, detail, closeHref, detailLabel } = props;
+  const { title, actions, filters, list, id, detail, closeHref, detailLabel } = props;
+  const focus = useKeptFocus(id);
   return (
     <div className="split" data-open={detail !== undefined}>
-      <section className="split-list" aria-label={title}>
+      <section className="split-list" aria-label={title} ref={focus.list} tabIndex={-1}>
         <header className="view-head">
           <h1>{title}</h1>
           {actions}
@@ -28,7 +31,7 @@ export function Split(props: SplitProps): ReactElement {
         {list}
       </section>
       {detail !== undefined && (
-        <section className="split-detail" aria-label={detailLabel}>
+        <section className="split-detail" aria-label={detailLabel} ref={focus.detail} tabIndex={-1}>
           <a className="split-close" href={closeHref} aria-label="Close">
             <Icon name="close" />
           </a>
@@ -38,3 +41,30 @@ export function Split(props: SplitProps): ReactElement {
     </div>
   );
 }
+
+/**
+ * Where the focused element goes with what was chosen, moves the focus to what is there instead: the detail, or the row
+ * that had led to it. Not when the view opens.
+ */
+function useKeptFocus(id: string | undefined) {
+  const list = useRef<HTMLElement>(null);
+  const detail = useRef<HTMLElement>(null);
+  const row = useRef<HTMLElement>(null);
+  const before = useRef(id);
+  useEffect(() => {
+    const { activeElement } = document;
+    const isLost = activeElement === document.body || !activeElement?.checkVisibility();
+    if (before.current !== id && isLost) {
+      const shown = row.current?.isConnected ? row.current : list.current;
+      (id === undefined ? shown : detail.current)?.focus();
+    }
+    before.current = id;
+  }, [id]);
+  useEffect(() => {
+    if (id !== undefined) row.current = list.current?.querySelector<HTMLElement>(chosen) ?? null;
+  });
+  return { list, detail };
+}
+
+/** The row of what is shown; buttons say which of two views is. */
+const chosen = '[aria-current]:not(.button)';

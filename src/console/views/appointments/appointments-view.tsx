@@ -39,6 +39,7 @@ export default function AppointmentsView({ place }: ViewProps): ReactElement {
   return (
     <Split
       title="Appointments"
+      id={id}
       closeHref={hrefOf('appointments', undefined, params)}
       detailLabel="Appointment"
       actions={

@@ -42,6 +42,7 @@ export default function NotesView({ place }: ViewProps): ReactElement {
           New note
         </a>
       }
+      id={place.id}
       closeHref={hrefOf('notes', undefined, place.params)}
       detailLabel="Note"
       filters={<NoteFilters place={place} tags={tags.data?.tags.nodes ?? []} />}

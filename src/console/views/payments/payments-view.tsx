@@ -43,6 +43,7 @@ function Payments({ place }: ViewProps): ReactElement {
   return (
     <Split
       title="Payments"
+      id={place.id}
       closeHref={hrefOf('payments', undefined, place.params)}
       detailLabel="Payment"
       filters={

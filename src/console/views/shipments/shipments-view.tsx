@@ -38,6 +38,7 @@ function Shipments({ place }: ViewProps): ReactElement {
   return (
     <Split
       title="Shipments"
+      id={place.id}
       closeHref={hrefOf('shipments', undefined, place.params)}
       detailLabel="Shipment"
       filters={

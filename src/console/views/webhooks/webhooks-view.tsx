@@ -46,6 +46,7 @@ function Deliveries({ place }: ViewProps): ReactElement {
   return (
     <Split
       title="Webhooks"
+      id={id}
       closeHref={hrefOf('webhooks', undefined, params)}
       detailLabel={
         id === 'explain' ? 'Why a request is refused' : id === 'endpoints' ? 'Endpoints' : 'Delivery'
