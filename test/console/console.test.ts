@@ -3,6 +3,13 @@ import { describe, expect, test } from 'vitest';
 import { skipBrowserTests } from '../support/browser.js';
 import { other, soon, useConsole } from './console.js';
 
+/** A message of the protocol `graphql-transport-ws`, as far as it is looked at. */
+interface Message {
+  readonly type: string;
+  readonly id?: string | undefined;
+  readonly payload?: { readonly query?: string; readonly errors?: readonly object[] } | undefined;
+}
+
 describe.skipIf(skipBrowserTests)('the console (needs Chromium)', () => {
   const ui = useConsole();
   const emit = (id: string, type: string, shipment: object = {}) =>
@@ -85,6 +92,89 @@ describe.skipIf(skipBrowserTests)('the console (needs Chromium)', () => {
     expect(new URL(ui.page.url()).hash).toBe('#/shipments?stage=CREATED');
   });
 
+  test('keeps a filter that is chosen while another is being typed', async () => {
+    await ui.open('#/shipments');
+    await ui.page.getByLabel('Carrier').fill('ups');
+    await ui.page.getByLabel('Stage').selectOption('Created');
+    await expect
+      .poll(() => new URL(ui.page.url()).hash, soon)
+      .toMatch(/^#\/shipments\?(?=.*stage=CREATED)(?=.*carrier=ups)/);
+  });
+
+  test('says why nobody could be signed out', async () => {
+    await ui.open('#/live');
+    await ui.page.route('**/graphql', (route) => route.abort());
+    await ui.button('Sign out').click();
+    await expect.poll(() => ui.page.getByRole('alert').innerText(), soon).toMatch(/cannot be reached/);
+    await ui.expectAccessible();
+  });
+
+  test('moves the focus to the detail that takes the place of its row, and back', async () => {
+    await ui.reopen({ viewport: { width: 360, height: 740 } });
+    await emit('shp_focus', 'shipment.created');
+    await ui.open('#/shipments');
+    const row = ui.page.getByRole('link', { name: /shp_focus/ });
+    await row.press('Enter');
+    const focused = (of: string) => ui.page.locator(`${of}:focus`).count();
+    await expect.poll(() => focused('.split-detail'), soon).toBe(1);
+    await ui.page.getByRole('link', { name: 'Close' }).press('Enter');
+    await expect.poll(() => focused('.row'), soon).toBe(1);
+    expect(await row.evaluate((element) => element === document.activeElement)).toBe(true);
+  });
+
+  /** Has the page's websocket pass through `change`, which returns what the page gets instead of a message, or nothing. */
+  async function passThrough(change: (message: Message, from: 'page' | 'gateway') => Message | undefined) {
+    await ui.page.routeWebSocket('**/graphql', (page) => {
+      const gateway = page.connectToServer();
+      page.onMessage((text) => {
+        const answer = change(JSON.parse(String(text)) as Message, 'page');
+        if (answer) page.send(JSON.stringify(answer));
+        else gateway.send(text);
+      });
+      gateway.onMessage((text) => {
+        const answer = change(JSON.parse(String(text)) as Message, 'gateway');
+        page.send(answer ? JSON.stringify(answer) : text);
+      });
+    });
+  }
+  const isOfShipments = ({ payload }: Message) => payload?.query?.includes('shipmentUpdates(') ?? false;
+
+  test('begins anew where a place in the log does not count any more', async () => {
+    let subscribed = 0;
+    const errors = [{ message: 'Other keys.', extensions: { code: 'CURSOR_INVALID' } }];
+    await passThrough((message) => {
+      if (message.type !== 'subscribe' || !isOfShipments(message)) return undefined;
+      return subscribed++ === 0 ? { type: 'next', id: message.id, payload: { errors } } : undefined;
+    });
+    await ui.open('#/live');
+    await expect.poll(() => subscribed, soon).toBe(2);
+    await emit('shp_anew', 'shipment.created');
+    await ui.page.getByRole('link', { name: 'shp_anew' }).waitFor();
+  });
+
+  test('follows shipments once, also after an update with an error', async () => {
+    const running = new Set<string | undefined>();
+    let subscribed = 0;
+    let failed = false;
+    const errors = [{ message: 'Not now.', extensions: { code: 'SERVICE_UNAVAILABLE' } }];
+    await passThrough((message, from) => {
+      const { type, id, payload } = message;
+      if (from === 'page' && type === 'subscribe' && isOfShipments(message)) {
+        running.add(id);
+        subscribed++;
+      }
+      if (type === 'complete') running.delete(id);
+      if (from === 'page' || failed || type !== 'next' || !running.has(id)) return undefined;
+      failed = true;
+      return { type, id, payload: { ...payload, errors } };
+    });
+    await ui.open('#/live');
+    await expect.poll(() => running.size, soon).toBe(1);
+    await emit('shp_failing', 'shipment.created');
+    await ui.page.getByRole('link', { name: 'shp_failing' }).waitFor();
+    expect([subscribed, running.size]).toEqual([2, 1]);
+  });
+
   test('says which grant a view needs', async () => {
     await ui.page.goto(ui.testbed.url);
     await ui.signIn(other.email, other.password);
@@ -109,6 +199,7 @@ describe.skipIf(skipBrowserTests)('the console (needs Chromium)', () => {
     });
     await ui.page.getByRole('dialog').waitFor();
     await ui.expectAccessible();
+    for (let presses = 0; presses < 3; presses += 1) await ui.page.keyboard.press('Escape');
     await ui.page.getByLabel('Password').fill('demo-password');
     await ui.page.getByRole('button', { name: 'Sign in', exact: true }).click();
     await expect.poll(() => ui.page.getByRole('dialog').count(), soon).toBe(0);
