@@ -142,9 +142,10 @@ export const secretKeys = list.transform((keys, context): readonly Buffer[] => {
 });
 
 const grantee = /^(\*|\*@[^*@]+|[^*@]+@[^*@]+)$/;
+const notGrants = `must be a list of these grants: ${Object.keys(grantNames).join(', ')}`;
 const grantLists = z.record(
   z.string(),
-  z.array(z.enum(Object.keys(grantNames) as [keyof typeof grantNames])),
+  z.array(z.enum(Object.keys(grantNames) as [keyof typeof grantNames], notGrants), notGrants),
   'must be a JSON object',
 );
 
@@ -156,7 +157,10 @@ type Grants = ReadonlyMap<string, readonly Granted[]>;
 /** Who may do what, as JSON. */
 export const grants = z.string().transform((text, context): Grants => {
   const { data = {}, error } = grantLists.safeParse(parseJson(text));
-  for (const { path, message } of error?.issues ?? []) context.addIssue([...path, message].join(': '));
+  const faults = (error?.issues ?? []).map(({ path: [who], message }) =>
+    who === undefined ? message : `${String(who)}: ${message}`,
+  );
+  for (const fault of new Set(faults)) context.addIssue(fault);
   for (const who of Object.keys(data))
     if (!grantee.test(who)) context.addIssue(`${who} is neither an e-mail address, *@domain nor *`);
     else if (who !== who.trim()) context.addIssue(`"${who}" has white space around it`);

@@ -45,8 +45,8 @@ function keyMissing(path: string, database: string): UnusableDatabase {
   if (!isSqlite(database))
     return new UnusableDatabase(`Cannot open the database ${database}: the file is not a SQLite database.`);
   return new UnusableDatabase(
-    `The key file ${path} is missing for the database ${database}: put it back, or set SECRET_KEYS to another key ` +
-      '(which cannot open what the missing one sealed).',
+    `There is no key for the database ${database}: set SECRET_KEYS as before, or put its key file ${path} back. ` +
+      'A new key cannot decrypt what is in the database.',
   );
 }
 

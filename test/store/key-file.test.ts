@@ -74,7 +74,9 @@ describe('the key beside an embedded database', () => {
     const path = await freshPath();
     await (await openDatabase(`sqlite:${path}`, { log: silent })).stop();
     const files = await readdir(dirname(path));
-    expect(() => keyBeside(`sqlite:${path}`)).toThrow(`The key file ${path}.key is missing`);
+    expect(() => keyBeside(`sqlite:${path}`)).toThrow(
+      `There is no key for the database ${path}: set SECRET_KEYS as before`,
+    );
     expect(await readdir(dirname(path))).toEqual(files);
   });
 
