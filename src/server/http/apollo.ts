@@ -85,7 +85,7 @@ export class GraphqlHttp {
     return this.#apollo.stop();
   }
 
-  /** Answers a request. `parsed` is what its body takes, and is released here. */
+  /** Answers a request. `parsed` is what its body takes; it is charged to whoever turns out to call. */
   async handle(request: FastifyRequest, reply: FastifyReply, parsed?: Holding): Promise<void> {
     const { compiledQueries, connections, networkCaller, admission } = this.#options;
     const left: Readonly<Taken> | undefined = compiledQueries?.handedOver(request.raw);
@@ -101,7 +101,6 @@ export class GraphqlHttp {
       else await this.#refuse(reply, overloaded);
     } finally {
       taken.work?.end();
-      parsed?.release();
     }
   }
 
@@ -143,7 +142,7 @@ export class GraphqlHttp {
       context: () => Promise.resolve(context),
     });
     if (answer.body.kind !== 'complete') throw new Error('an answer in parts was not asked for');
-    // `server.ts` sets it to `no-store` where no other value is set.
+    // `response-headers.ts` sets it to `no-store` where no other value is set.
     answer.headers.delete('cache-control');
     reply.headers(Object.fromEntries(answer.headers));
     const { string: text } = answer.body;

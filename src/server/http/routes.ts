@@ -73,9 +73,18 @@ interface GraphqlRouteParts {
 export function serveGraphql(routes: FastifyInstance, parts: GraphqlRouteParts): void {
   const { graphql, streams, pages } = parts;
   const held = parseBodies(routes, parts);
-  /** What was parsed is held until the operation is answered or, if it is a subscription, established. */
-  const stream = (request: FastifyRequest, reply: FastifyReply, format: StreamFormat) =>
-    streams.handle(request, reply, format).finally(() => held.get(request)?.release());
+  const answer = async (request: FastifyRequest, reply: FastifyReply, format: StreamFormat | undefined) => {
+    const parsed = held.get(request);
+    try {
+      if (format) await streams.handle(request, reply, format);
+      else if (answerTypeFor(request.headers.accept)) await graphql.handle(request, reply, parsed);
+      else void refuse(request, reply, 406, transports);
+    } finally {
+      // The operation is answered or, if it is a subscription, established.
+      parsed?.release();
+    }
+    return reply;
+  };
   routes.route({
     method: ['GET', 'POST'],
     url: '/graphql',
@@ -84,14 +93,7 @@ export function serveGraphql(routes: FastifyInstance, parts: GraphqlRouteParts):
     async handler(request, reply) {
       const { accept } = request.headers;
       if (request.method === 'GET' && wantsPage(accept)) return pages.explorer(reply);
-      const format = streamFormatFor(accept);
-      if (format) await stream(request, reply, format);
-      else if (answerTypeFor(accept)) await graphql.handle(request, reply, held.get(request));
-      else {
-        held.get(request)?.release();
-        return refuse(request, reply, 406, transports);
-      }
-      return reply;
+      return answer(request, reply, streamFormatFor(accept));
     },
   });
   routes.route({
@@ -99,10 +101,7 @@ export function serveGraphql(routes: FastifyInstance, parts: GraphqlRouteParts):
     url: '/graphql/stream',
     exposeHeadRoute: false,
     onRequest: refuseContent,
-    async handler(request, reply) {
-      await stream(request, reply, serverSentEvents);
-      return reply;
-    },
+    handler: (request, reply) => answer(request, reply, serverSentEvents),
   });
   for (const url of ['/graphql', '/graphql/stream'])
     refuseOthers(routes, url, ['GET', 'POST'], 'Use GET or POST for GraphQL.');
@@ -128,7 +127,11 @@ function parseBodies(
     const parsed = admission.ledger.open(caller, 'parsed');
     if (!parsed.resize(heapOfJson(body))) return done(new OverloadedRequest());
     held.set(request, parsed);
-    const parse = () => void parseJson(request, body.toString(), done);
+    const settle: typeof done = (error, value) => {
+      if (error) parsed.release();
+      done(error, value);
+    };
+    const parse = () => void parseJson(request, body.toString(), settle);
     return body.length > longBody ? void admission.inTurn(caller, parse) : parse();
   });
   routes.addContentTypeParser('*', (_, __, done) => done(null));
