@@ -148,7 +148,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     onCutOff: (requests) =>
       telemetry.log.warn({ requests }, 'requests were cut off, since they were not answered before shutdown'),
   });
-  const admission = createAdmission(telemetry, ledger);
+  const admission = createAdmission(ledger);
   const networkCaller = createNetworkCaller(options.trustProxy);
   const connections = createClientConnections(ledger, telemetry);
   const meter = createMeter(telemetry);

@@ -1,10 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { createPace } from '../../lib/async/pace.js';
 import { createTurns } from '../../lib/async/turns.js';
-import { MemoryLedger } from '../../lib/memory-ledger.js';
+import type { MemoryLedger } from '../../lib/memory-ledger.js';
 import { OperationMemory } from '../../lib/operation-memory.js';
 import { maybeApplied } from './cost/document-limits.js';
-import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 
 /** Admits operations, whichever way they come: each waits for its turn, and holds memory until it ends. */
 export interface Admission {
@@ -66,7 +65,7 @@ export class OverloadedRequest extends Error {
 }
 
 /** Admission by one ledger. */
-export function createAdmission(telemetry: Telemetry, ledger = new MemoryLedger(telemetry)): Admission {
+export function createAdmission(ledger: MemoryLedger): Admission {
   const longWork = createPace(1);
   const reading = createPace(readsPerTurn);
   const turns = createTurns((caller) => (caller.startsWith('network ') ? perNetwork : perUser));

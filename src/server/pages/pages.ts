@@ -30,11 +30,7 @@ export interface PageSettings {
 const placeholder = '%TRIVIUM%';
 
 /** Serves the built pages out of `folder`; `/assets/…` never changes under one name. */
-export async function servePages(
-  app: FastifyInstance,
-  folder: URL,
-  settings: PageSettings = { version: '' },
-): Promise<Pages> {
+export async function servePages(app: FastifyInstance, folder: URL, settings: PageSettings): Promise<Pages> {
   const explorer = readPage(new URL('explorer/explorer.html', folder));
   const console = readPage(new URL('index.html', folder))?.replace(placeholder, () => attribute(settings));
   if (explorer !== undefined)

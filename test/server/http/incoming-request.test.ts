@@ -22,7 +22,7 @@ async function listen(most = 64 * 1024 * kibibyte, toRead?: (caller: string) => 
   const telemetry = createTelemetry('silent');
   const refused = telemetry.metrics.memoryRefused.of('arriving');
   const ledger = new MemoryLedger(telemetry, { heap: 64 * 1024 * kibibyte, buffers: 2 * most });
-  const admission = { ...createAdmission(telemetry, ledger), ...(toRead && { toRead }) };
+  const admission = { ...createAdmission(ledger), ...(toRead && { toRead }) };
   const received: Received[] = [];
   let brokenOff = 0;
   const receive = async (request: IncomingMessage) => {

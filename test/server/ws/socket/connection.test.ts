@@ -5,6 +5,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import type { Session } from '../../../../src/domains/sessions/session.js';
+import { MemoryLedger } from '../../../../src/lib/memory-ledger.js';
 import { createAdmission } from '../../../../src/server/operation/admission.js';
 import { Connection } from '../../../../src/server/ws/socket/connection.js';
 import { createTelemetry } from '../../../../src/lib/telemetry/telemetry.js';
@@ -23,7 +24,7 @@ test('is closed with 4500 if a message cannot be handled, and the log says why',
   const { client, socket, request } = await connect();
   let logged = '';
   const telemetry = createTelemetry('info', { write: (line) => void (logged += line) });
-  const options = { telemetry, admission: createAdmission(telemetry), caller: 'network' };
+  const options = { telemetry, admission: createAdmission(new MemoryLedger(telemetry)), caller: 'network' };
   new Connection(socket, request, options).onMessage(() => Promise.reject(new Error('It failed.')));
   await once(client, 'open');
   client.send('{"type":"ping"}');
@@ -45,7 +46,8 @@ test('is read on with, in a long message, only when it is its caller’s turn', 
     asked();
     return opening;
   };
-  const options = { telemetry, admission: { ...createAdmission(telemetry), toRead }, caller: 'network' };
+  const admission = { ...createAdmission(new MemoryLedger(telemetry)), toRead };
+  const options = { telemetry, admission, caller: 'network' };
   const connection = new Connection(socket, request, options);
   connection.admit({ caller: { userId: 'me' } } as Session);
   const handled = new Promise<string>((resolve) => {
