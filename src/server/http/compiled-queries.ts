@@ -9,6 +9,7 @@ import { CompiledDocuments } from '../operation/compiled-documents.js';
 import type { Costs } from '../operation/cost/query-cost.js';
 import { maxCharacters } from '../operation/cost/document-limits.js';
 import type { Meter } from '../operation/operation-metrics.js';
+import { whenClosed } from './when-closed.js';
 import { CompilableRequests } from './compilable-requests.js';
 import { isPlain } from './plain-request.js';
 import { toJsonText } from '../../lib/json.js';
@@ -89,7 +90,7 @@ export class CompiledQueries {
         const leave = () => {
           this.#left.set(request, work);
           // If the usual way refuses it before it is an operation.
-          if (work.work) response.once('close', work.work.end);
+          if (work.work) whenClosed(response, work.work.end);
           next(request, response);
         };
         this.#attempt(request, response, work).then((answered) => (answered ? undefined : leave()), leave);

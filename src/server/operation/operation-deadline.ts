@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { LightAbortController, whenAborted } from '../../lib/async/abort.js';
 import type { OperationMemory } from '../../lib/operation-memory.js';
+import { whenClosed } from '../http/when-closed.js';
 import { operationMs } from './cost/document-limits.js';
 
 /** Aborts it at an operation's deadline, unless it is aborted before; returns it. */
@@ -13,7 +14,6 @@ export function withDeadline(ending: LightAbortController): LightAbortController
 /** Aborted at the operation's deadline, when it is answered, or when its client leaves: work that waits is dropped. */
 export function operationSignal(response: ServerResponse, memory?: OperationMemory): LightAbortController {
   const ending = withDeadline(new LightAbortController(memory));
-  if (response.closed) ending.abort();
-  else response.once('close', () => ending.abort());
+  whenClosed(response, () => ending.abort());
   return ending;
 }

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { GraphQLFormattedError } from 'graphql';
 import { dataHeaders, noStore } from '../http/response-headers.js';
+import { whenClosed } from '../http/when-closed.js';
 import { refusalTypeFor } from '../operation/content-negotiation.js';
 import { againDelayMs, type StreamFormat } from './stream-format.js';
 
@@ -44,8 +45,7 @@ export class Answer {
 
   /** Calls `act` once the answer is complete, or its client has gone; at once if it has gone already. */
   onClose(act: () => void): void {
-    if (this.#reply.raw.closed) act();
-    else this.#reply.raw.once('close', act);
+    whenClosed(this.#reply.raw, act);
   }
 
   /** Adds headers to the answer, which has not begun. */
@@ -53,7 +53,7 @@ export class Answer {
     void this.#reply.headers(headers);
   }
 
-  /** Begins the stream. The lane learns nothing from it, and no answer is gathered by a proxy (nginx's header). */
+  /** Begins the stream, past Fastify: the compiled queries learn none of its headers. One keeps nginx from gathering it. */
   open(): ServerResponse {
     this.#reply.hijack();
     const { raw } = this.#reply;

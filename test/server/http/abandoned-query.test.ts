@@ -1,0 +1,70 @@
+import { makeExecutableSchema } from '@graphql-tools/schema';
+import { parse } from 'graphql';
+import { once } from 'node:events';
+import { createServer, request, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import type { Context } from '../../../src/api/context.js';
+import { MemoryLedger } from '../../../src/lib/memory-ledger.js';
+import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
+import { TrustedDocuments } from '../../../src/server/documents/trusted-documents.js';
+import { CompiledQueries } from '../../../src/server/http/compiled-queries.js';
+import { createAdmission } from '../../../src/server/operation/admission.js';
+import { createCosts } from '../../../src/server/operation/cost/query-cost.js';
+import { createMeter } from '../../../src/server/operation/operation-metrics.js';
+import { scrape } from '../../support/metrics.js';
+
+const source = '{ slow }';
+
+test('a compiled query whose client has left ends, even if the usual way refuses it', async () => {
+  let fail: (error: Error) => void = () => undefined;
+  const slow = () => new Promise((_, reject) => (fail = reject));
+  const schema = makeExecutableSchema({
+    typeDefs: 'type Query { slow: String }',
+    resolvers: { Query: { slow } },
+  });
+  const telemetry = createTelemetry('silent');
+  const queries = new CompiledQueries({
+    schema,
+    costs: createCosts(schema),
+    documents: new TrustedDocuments(telemetry),
+    admission: createAdmission(new MemoryLedger(telemetry)),
+    meter: createMeter(telemetry),
+    isOpen: () => true,
+    makeContext: () => ({ requestId: 'request' }) as Context,
+    callerOf: () => 'network',
+  });
+  queries.admit(source, parse(source));
+  const held = () => scrape(telemetry.metrics, 'trivium_memory_held_bytes{kind="inProgress"}');
+
+  let refused = 0;
+  const take = queries.before((asked, response) => {
+    queries.learn(asked, {});
+    refused += 1;
+    response.end();
+  });
+  const responses: ServerResponse[] = [];
+  const server = createServer((asked, response) => {
+    responses.push(response);
+    take(asked, response);
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  const ask = () => {
+    const { port } = server.address() as AddressInfo;
+    const body = JSON.stringify({ query: source });
+    const headers = { 'content-type': 'application/json', 'content-length': body.length };
+    return request({ port, path: '/graphql', method: 'POST', headers })
+      .on('error', () => undefined)
+      .end(body);
+  };
+
+  await once(ask(), 'response');
+  const leaving = ask();
+  await expect.poll(held).toBeGreaterThan(0);
+  leaving.destroy();
+  await once(responses[1]!, 'close');
+  fail(new Error('The client has left.'));
+  await expect.poll(() => refused).toBe(2);
+  await expect.poll(held).toBe(0);
+});
