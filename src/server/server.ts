@@ -189,7 +189,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
         networkCaller,
         boundUnreadBody(compiledQueries?.before(handler) ?? handler),
       );
-      const guarded = guardHost(hostFault, refuseEarly, serveWebhooks(receiver, inTurn));
+      const guarded = guardHost(hostFault, refuseEarly, serveWebhooks(receiver, connections, inTurn));
       const take = boundHeaders((request, response) => {
         drain.track(response);
         request.url = originForm(request.url!);
@@ -227,8 +227,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   );
   // Fastify supports a few by default; for any other there would be no route to refuse it.
   for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method);
-  const shared = { rules, origins, callers, meter, admission, networkCaller };
-  const graphql = new GraphqlHttp({ ...options, ...shared, compiledQueries, connections });
+  const shared = { rules, origins, callers, meter, admission, connections, networkCaller };
+  const graphql = new GraphqlHttp({ ...options, ...shared, compiledQueries });
   await graphql.start();
   const fanout = new Fanout({ ...options, rules, metrics: telemetry.metrics, compiledQueries });
   const live = { ...options, ...shared, drain, fanout };
@@ -258,7 +258,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     serveHealth(routes, { drain, database, metrics: telemetry.metrics });
     await serveDocs(routes, options.docs);
   });
-  const sockets = createGraphqlSockets({ ...live, server: app.server, connections, hostFault });
+  const sockets = createGraphqlSockets({ ...live, server: app.server, hostFault });
   telemetry.metrics.gauge('trivium_websockets', 'Open websockets.', () => sockets.size);
   // Fastify goes on listening, at the second address of `localhost`, when the first one already takes requests.
   app.server.once('listening', () => {

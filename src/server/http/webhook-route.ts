@@ -1,6 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { createPace } from '../../lib/async/pace.js';
 import type { Receiver } from '../../events/webhooks/receiver.js';
+import type { ClientConnections } from './client-connections.js';
 import { respond, webhookPrefix } from './request-guards.js';
 
 const maxPerTurn = 8;
@@ -10,7 +11,11 @@ const maxPerTurn = 8;
  * signature covers the raw bytes, and the hooks of other routes are not wanted. All else goes to `next`. Requests that
  * come together are begun a few in each turn of the event loop, so that a burst of deliveries holds up nobody else.
  */
-export function serveWebhooks(receiver: Receiver, next: RequestListener): RequestListener {
+export function serveWebhooks(
+  receiver: Receiver,
+  connections: Pick<ClientConnections, 'protect'>,
+  next: RequestListener,
+): RequestListener {
   const pace = createPace(maxPerTurn);
 
   async function take(request: IncomingMessage, response: ServerResponse, began: number): Promise<void> {
@@ -25,6 +30,7 @@ export function serveWebhooks(receiver: Receiver, next: RequestListener): Reques
       body: request,
       began,
     });
+    if (answered.status === 200) connections.protect(request.socket);
     respond(request, response, answered);
   }
 

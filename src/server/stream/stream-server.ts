@@ -17,6 +17,7 @@ import { userCaller } from '../../lib/memory-ledger.js';
 import { LightAbortController } from '../../lib/async/abort.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import type { TrustedDocuments } from '../documents/trusted-documents.js';
+import type { ClientConnections } from '../http/client-connections.js';
 import type { Drain } from '../http/graceful-shutdown.js';
 import { prepareLive } from '../live/live-operation.js';
 import type { Fanout } from '../live/fanout.js';
@@ -60,6 +61,7 @@ export interface StreamOptions {
   readonly telemetry: Telemetry;
   readonly drain: Drain;
   readonly admission: Admission;
+  readonly connections: ClientConnections;
   /** Who is charged while it is not known who calls. */
   readonly networkCaller: (request: IncomingMessage) => string;
   /** How often a stream shows that it is alive; by default often enough for proxies. */
@@ -73,13 +75,14 @@ const maxPerUser = 1_000;
 
 /** Streams over the same fan-out as websockets. */
 export function createStreams(options: StreamOptions): GraphqlStreams {
-  const { feed, drain, origins, admission, networkCaller, streamBeatMs = defaultBeatMs } = options;
+  const { feed, drain, origins, admission, connections, networkCaller } = options;
   const open = new Set<Stream>();
   const users = new Map<string, number>();
   const shared = new Map(
     [serverSentEvents, multipart].map((format) => [format, new SharedBytes(format, feed.cursor)]),
   );
-  const beats = setInterval(() => open.forEach((stream) => stream.beat()), streamBeatMs).unref();
+  const beatMs = options.streamBeatMs ?? defaultBeatMs;
+  const beats = setInterval(() => open.forEach((stream) => stream.beat()), beatMs).unref();
 
   /** The stream of an answer, which counts until that is closed; undefined if its user has as many as may be. */
   function openStream(answer: Answer, user: string): Stream | undefined {
@@ -115,6 +118,7 @@ export function createStreams(options: StreamOptions): GraphqlStreams {
         options.meter.refused('stream', [lookUpFailed]);
         return answer.again();
       }
+      if (session) connections.protect(request.raw.socket);
       const caller = session ? userCaller(session.caller.userId) : networkCaller(request.raw);
       const stream = openStream(answer, caller);
       if (!stream) return answer.again();
