@@ -4,8 +4,10 @@ import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
 import { createDrain } from '../../src/server/http/graceful-shutdown.js';
+import { perUser } from '../../src/server/operation/admission.js';
 import { transports } from '../server/live/transports.js';
 import { openSocket, type RawSocket } from '../server/sockets.js';
+import { seriesIn } from '../support/metrics.js';
 import { createTestFile } from '../support/sqlite.js';
 import { allGrants, demo } from '../support/testbed.js';
 import { startGatewayProcess, type GatewayProcess } from '../support/process.js';
@@ -61,6 +63,12 @@ function delayNotes(act: Parameters<Sandbox['faults']['add']>[0]['act']): void {
 
 const notesRequested = () =>
   vi.waitFor(() => expect(sandbox.calls.at(-1)?.path).toMatch(/^\/notes/), { interval: 5, timeout: 10_000 });
+
+/** How many websockets and streams are open. */
+async function openTransports(): Promise<number> {
+  const series = seriesIn(await (await fetch(`${gateway.url}/metrics`)).text());
+  return series.get('trivium_websockets')! + series.get('trivium_streams')!;
+}
 
 /** Resolves once a gateway that was told to stop no longer accepts connections. */
 async function refusesConnections(): Promise<void> {
@@ -188,6 +196,25 @@ describe('a gateway that is stopped', () => {
       expect(await ended).toBe(0);
     },
   );
+
+  test.each(transports)('ends updates over %s that wait for their turn until it stops', async (_, open) => {
+    const subscription = 'subscription { shipmentUpdates { cursor } }';
+    const before = await open(gateway.url, token, subscription);
+    delayNotes({ kind: 'delay', ms: 60_000 });
+    const asking = await connectSocket();
+    for (let id = 0; id < perUser; id += 1) subscribe(asking, `${id}`, '{ notes { nodes { id } } }');
+    await notesRequested();
+    const late = open(gateway.url, token, subscription);
+    await expect.poll(openTransports).toBe(3);
+    const ended = timed(gateway.end());
+    expect(await before.ended).toBe('cut');
+    await sandbox.clock.advance(60_000);
+    expect((await asking.next('0')).payload.data.notes.nodes.length).toBeGreaterThan(0);
+    expect(await (await late).ended).toBe('cut');
+    const { value, ms } = await ended;
+    expect(value).toBe(0);
+    expect(ms).toBeLessThan(cutOffMs);
+  });
 
   test('has a websocket whose queries overlap without a pause ask again elsewhere, rather than fail', async () => {
     sandbox.faults.add({ service: 'notes', act: { kind: 'delay', ms: 1_000 } });

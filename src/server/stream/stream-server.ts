@@ -189,7 +189,7 @@ async function follow(
   session: Session | undefined,
   args: ExecutionArgs & { readonly contextValue: Context },
 ): Promise<void> {
-  const { fanout, sessions, rules } = options;
+  const { fanout, sessions, rules, drain } = options;
   const updates = await fanout
     .subscribe({ ...args, outlet: stream })
     .catch((error: unknown): ExecutionResult => ({ errors: [error as never] }));
@@ -203,6 +203,8 @@ async function follow(
     unwatch?.();
     void iterator.return?.();
   });
+  // `retire` ends only what is established by then.
+  if (drain.begun) stream.again();
   // Without a failure the feed has ended, which it does when the process stops.
   iterator.next().then(
     () => stream.again(),
