@@ -135,10 +135,12 @@ export class Stream implements Outlet {
 
   /** The only place where bytes leave. */
   #write(bytes: Buffer | string, done?: Done): void {
-    this.#response ??= this.#answer.open();
-    if (!this.#hold(bytes.length)) this.#response.destroy();
-    if (!this.#hasEnded && !this.#response.destroyed) this.#response.write(bytes, done);
-    else if (done) process.nextTick(done, new Error('The stream has ended.'));
+    const response = (this.#response ??= this.#answer.open());
+    // What is charged once it is closed would never be released.
+    const isOpen = !this.#hasEnded && !response.destroyed;
+    if (isOpen && this.#hold(bytes.length)) return void response.write(bytes, done);
+    if (isOpen) response.destroy();
+    if (done) process.nextTick(done, new Error('The stream has ended.'));
   }
 }
 

@@ -217,6 +217,43 @@ describe('the cookie counts', () => {
   });
 });
 
+test('what a long answer takes is not held if its client has left before', async () => {
+  const series = (name: string) => scrape(testbed.telemetry.metrics, `trivium_${name}`);
+  const answered = () => series('operation_duration_seconds_count{transport="stream",type="query"}');
+  const [before, called] = [await answered(), testbed.sandbox.calls.length];
+  testbed.sandbox.faults.add({ service: 'notes', times: 1, act: { kind: 'hang' } });
+  const leaving = new AbortController();
+  const query = `{ tag(name: "none") { name } __schema { types { name description fields { description } } } }`;
+  const left = fetch(`${testbed.url}/graphql/stream?${new URLSearchParams({ query })}`, {
+    headers: bearer(),
+    signal: leaving.signal,
+  }).catch((error: unknown) => (error as Error).name);
+  await expect.poll(() => testbed.sandbox.calls.length).toBeGreaterThan(called);
+  leaving.abort();
+  expect(await left).toBe('AbortError');
+  await expect.poll(answered).toBe(before + 1);
+  await expect.poll(() => series('memory_held_bytes{kind="leaving"}')).toBe(0);
+});
+
+test.each([
+  [
+    'a cookie that nobody vouches for',
+    () => token,
+    {},
+    'counts only with an `Origin`, or with `Sec-Fetch-Site',
+  ],
+  ['a dead cookie', () => 'dead', { 'sec-fetch-site': 'same-origin' }, 'is not the token of a live session'],
+])('a browser is told what is wrong with %s', async (_, value, headers, fault) => {
+  const cookie = `trivium_session=${value()}`;
+  const { response } = await openEventStream(
+    testbed.url,
+    { query: updates },
+    { headers: { ...headers, cookie } },
+  );
+  const { errors } = JSON.parse(await text(response)) as { errors: { message: string }[] };
+  expect(errors[0]!.message).toContain(fault);
+});
+
 describe('what passes is asked for again', () => {
   test('when one user has 1,000 streams, until one of them is left', { timeout: 60_000 }, async () => {
     await expect.poll(streams).toBe(0);
