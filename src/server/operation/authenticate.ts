@@ -28,15 +28,17 @@ export interface Callers {
    * Why `find` finds no session by these headers, without repeating them; undefined if they merely lack credentials.
    * That no cookie counts from the page's origin is said even without one, since `signIn` sets none there.
    */
-  faultOf(headers: CredentialHeaders): string | undefined;
+  faultOf(headers: CredentialHeaders, isRead?: boolean): string | undefined;
 }
 
 /** The headers that tell who is calling. */
-type CredentialHeaders = Pick<IncomingHttpHeaders, 'authorization' | 'origin' | 'cookie'>;
+type CredentialHeaders = Pick<IncomingHttpHeaders, 'authorization' | 'origin' | 'cookie' | 'sec-fetch-site'>;
 
 const notBearer = '`authorization` is not `Bearer ` and the token of a live session';
 const deadCookie = 'the session cookie is not the token of a live session';
 const noOrigin = 'the session cookie counts only with an `Origin`, which browsers send with every POST';
+const notOwnPage =
+  'the session cookie of a GET counts only with an `Origin`, or with `Sec-Fetch-Site: same-origin`';
 const foreign =
   "the session cookie does not count from this page's origin (see ALLOWED_ORIGINS and PUBLIC_URL)";
 
@@ -48,27 +50,29 @@ export function createCallers(
 ): Callers {
   const sessionCookie = (cookie: string | undefined) => cookieValue(cookie, cookieName);
 
-  function countedCookie(
-    { origin, cookie, 'sec-fetch-site': site }: IncomingHttpHeaders,
-    isRead: boolean,
-  ): string | undefined {
-    const counts = origin === undefined ? isRead && site === 'same-origin' : allows(origin);
-    return counts ? sessionCookie(cookie) : undefined;
+  /** Whether a cookie that comes with these headers counts. */
+  const isCounted = ({ origin, 'sec-fetch-site': site }: CredentialHeaders, isRead: boolean) =>
+    origin === undefined ? isRead && site === 'same-origin' : allows(origin);
+
+  function tokenIn(headers: CredentialHeaders, isRead: boolean): string | undefined {
+    const { authorization, cookie } = headers;
+    return bearer(authorization) ?? (isCounted(headers, isRead) ? sessionCookie(cookie) : undefined);
   }
 
   return {
     find(headers, given, isRead = false) {
-      const token =
-        given == null ? (bearer(headers.authorization) ?? countedCookie(headers, isRead)) : bearer(given);
+      const token = given == null ? tokenIn(headers, isRead) : bearer(given);
       const found = token === undefined ? undefined : sessions.find(token);
       return found instanceof Promise ? found.catch(unavailable) : found;
     },
-    faultOf({ authorization, origin, cookie }) {
+    faultOf(headers, isRead = false) {
+      const { authorization, origin, cookie } = headers;
       const isByCookie = bearer(authorization) === undefined && sessionCookie(cookie) !== undefined;
       if (authorization && !isByCookie) return notBearer;
       if (origin !== undefined && !allows(origin)) return foreign;
       if (!isByCookie) return undefined;
-      return origin === undefined ? noOrigin : deadCookie;
+      if (isCounted(headers, isRead)) return deadCookie;
+      return isRead ? notOwnPage : noOrigin;
     },
   };
 }

@@ -220,9 +220,10 @@ function refuseBy(
   operation: Partial<Pick<Context, 'cost' | 'requestId' | 'endSession' | 'caller'>>,
 ): void {
   const shown = errors.map((error) => rules.show(error, operation));
-  const extensions = costReport(answer.request.headers[costHeader], operation);
+  const { headers, method } = answer.request;
+  const extensions = costReport(headers[costHeader], operation);
   meter.refused('stream', shown);
-  const fault = shown.some(isUnauthenticated) ? callers.faultOf(answer.request.headers) : undefined;
+  const fault = shown.some(isUnauthenticated) ? callers.faultOf(headers, method === 'GET') : undefined;
   answer.refuseAll(
     fault === undefined
       ? shown
