@@ -27,9 +27,10 @@ export function requestedDocument({ query, documentId, extensions }: Naming): Re
   const hash = hashIn(extensions);
   if (hash !== undefined && typeof hash !== 'string')
     return '`extensions.persistedQuery.sha256Hash` must be a string.';
-  if (documentId == null && hash === undefined) return { text: query ?? '' };
+  // An empty id is none, so that all transports agree: a parameter may be empty.
+  if (!documentId && hash === undefined) return { text: query ?? '' };
   // graphql-ws cannot leave out the text: it sends an empty one.
-  return { text: query || undefined, documentId: documentId ?? undefined, hash };
+  return { text: query || undefined, documentId: documentId || undefined, hash };
 }
 
 function hashIn(extensions: unknown): unknown {
@@ -38,14 +39,22 @@ function hashIn(extensions: unknown): unknown {
   return isObject(persisted) ? (persisted['sha256Hash'] ?? null) : null;
 }
 
+/** The parameters of a GET that say what is to be run. */
+const parameterNames = ['query', 'documentId', 'operationName', 'variables', 'extensions'];
+
+/** What is wrong with the parameters of a GET as such: nobody knows which one counts of those that are repeated. */
+export function repetitionIn(parameters: URLSearchParams): string | undefined {
+  const repeated = parameterNames.find((name) => parameters.getAll(name).length > 1);
+  return repeated === undefined ? undefined : `\`${repeated}\` must be given once.`;
+}
+
 /** The members of a GET's parameters by which documents are named; undefined if `extensions` is not JSON. */
 export function namingIn(parameters: URLSearchParams): Naming | undefined {
-  const given = (name: string) => parameters.get(name) || undefined;
-  const extensions = given('extensions');
+  const extensions = parameters.get('extensions');
   try {
     return {
-      query: given('query'),
-      documentId: given('documentId'),
+      query: parameters.get('query'),
+      documentId: parameters.get('documentId'),
       extensions: extensions && JSON.parse(extensions),
     };
   } catch {

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { GraphQLError } from 'graphql';
 import { isObject } from '../../lib/json.js';
-import { namingIn, requestedDocument, withText } from '../documents/requested-document.js';
+import { namingIn, repetitionIn, requestedDocument, withText } from '../documents/requested-document.js';
 import type { TrustedDocuments } from '../documents/trusted-documents.js';
 
 /** A request as Apollo Server takes it: with a document's text. */
@@ -21,6 +21,8 @@ export function readDocument(
   documents: TrustedDocuments,
 ): Asked {
   const parameters = parametersOf(url);
+  const repetition = method === 'GET' ? repetitionIn(parameters) : undefined;
+  if (repetition !== undefined) return { ...placeholder, refusal: badRequest(repetition) };
   const naming = method === 'GET' ? namingIn(parameters) : isObject(body) ? body : undefined;
   const requested = naming && requestedDocument(naming);
   const unchanged = { search: `?${parameters}`, body: withoutEmptyName(body) };

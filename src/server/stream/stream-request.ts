@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { isObject } from '../../lib/json.js';
-import { noDocument, requestedDocument } from '../documents/requested-document.js';
+import { noDocument, repetitionIn, requestedDocument } from '../documents/requested-document.js';
 import type { OperationPayload } from '../live/live-operation.js';
 
 const badObject = (name: string) => `\`${name}\` must be a JSON object.`;
@@ -17,6 +17,8 @@ export function lastEventId({ headers }: FastifyRequest): string | undefined {
 
 function readParameters(url: string): OperationPayload | string {
   const { searchParams } = new URL(url, 'http://gateway');
+  const repetition = repetitionIn(searchParams);
+  if (repetition !== undefined) return repetition;
   const objects: Record<string, unknown> = {};
   for (const name of ['variables', 'extensions']) {
     const text = searchParams.get(name);
@@ -28,7 +30,7 @@ function readParameters(url: string): OperationPayload | string {
   }
   return check({
     query: searchParams.get('query'),
-    documentId: searchParams.get('documentId') || undefined,
+    documentId: searchParams.get('documentId'),
     operationName: searchParams.get('operationName') || undefined,
     ...objects,
   });

@@ -134,6 +134,31 @@ test.each([
   ]);
 });
 
+test('an empty id is none', async () => {
+  for (const members of [{ documentId: '', query: me }, { documentId: '' }]) {
+    const code = 'query' in members ? undefined : 'BAD_REQUEST';
+    expect(codeOf((await post(members)).body)).toBe(code);
+    expect(codeOf((await get(members)).body)).toBe(code);
+    expect(codeOf((await get(members, '/graphql/stream')).body)).toBe(code);
+  }
+  for (const [, open] of transports) {
+    const live = await open(testbed.url, token, { documentId: '', query: me });
+    expect(await live.next()).toEqual(answer);
+  }
+});
+
+test.each(['/graphql', '/graphql/stream'])('a parameter that is repeated at %s is refused', async (path) => {
+  for (const [name, value] of Object.entries({ documentId: 'me', query: me, variables: '{}' })) {
+    const repeated = [...Object.entries({ documentId: 'me', [name]: value }), [name, value]];
+    const response = await fetch(`${testbed.url}${path}?${new URLSearchParams(repeated)}`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
+    const { errors } = (await response.json()) as { errors: unknown };
+    const message = `\`${name}\` must be given once.`;
+    expect([response.status, errors]).toEqual([400, [{ message, extensions: { code: 'BAD_REQUEST' } }]]);
+  }
+});
+
 test('over a websocket an id needs no text beside it, and a message with neither is a fault of the protocol', async () => {
   const socket = await openSocket(`${testbed.url}/graphql`);
   socket.send({ type: 'connection_init', payload: { authorization: `Bearer ${token}` } });

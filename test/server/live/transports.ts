@@ -14,7 +14,8 @@ export interface Live {
 export type Ending = 'complete' | 'cut' | { readonly codes: readonly unknown[] };
 
 /** The text of a document, or the members that name it. */
-type Document = string | { readonly documentId?: string; readonly extensions?: object };
+type Document =
+  string | { readonly documentId?: string; readonly query?: string; readonly extensions?: object };
 
 /** Runs one operation with this session's token. */
 export type OpenLive = (url: string, token: string, document: Document, variables?: object) => Promise<Live>;
