@@ -41,8 +41,8 @@ export class Thread {
   ask(request: unknown): Promise<unknown> {
     return new Promise((resolve, reject) => {
       if (this.#end) return reject(this.#end);
+      this.#worker.postMessage(request); // throws if the request cannot be passed: then no answer comes
       this.#asked.push({ resolve, reject });
-      this.#worker.postMessage(request);
     });
   }
 
@@ -50,9 +50,9 @@ export class Thread {
     return this.#end !== undefined;
   }
 
-  /** How many requests have no answer yet. */
-  get waiting(): number {
-    return this.#asked.length;
+  /** Whether it lives, and has answered all requests. */
+  get isIdle(): boolean {
+    return !this.hasEnded && this.#asked.length === 0;
   }
 
   /** Ends the thread, whatever it does. */
@@ -109,6 +109,7 @@ export class SpareThread {
   readonly #idleMs: number;
   #thread: Thread | undefined;
   #idle: NodeJS.Timeout | undefined;
+  #isStopped = false;
 
   constructor(module: URL, name: string, idleMs = 60_000) {
     this.#begin = () => new Thread(module, name);
@@ -117,22 +118,25 @@ export class SpareThread {
 
   /** As `Thread.ask`. If the thread has ended, another is begun. */
   async ask(request: unknown): Promise<unknown> {
+    if (this.#isStopped) throw new Error('The thread is stopped.');
     clearTimeout(this.#idle);
-    const thread = (this.#thread ??= this.#begin());
+    if (!this.#thread || this.#thread.hasEnded) this.#thread = this.#begin();
+    const thread = this.#thread;
     try {
       return await thread.ask(request);
-    } catch (error) {
-      if (thread.hasEnded && this.#thread === thread) this.#thread = undefined;
-      throw error;
     } finally {
-      clearTimeout(this.#idle); // set by another that the thread has failed together with this
-      if (thread.waiting === 0) this.#idle = setTimeout(() => void this.stop(), this.#idleMs).unref();
+      if (thread.isIdle) this.#idle = setTimeout(() => void this.#end(), this.#idleMs).unref();
     }
   }
 
-  /** Rejects what has been asked. */
+  /** Rejects what has been asked, and what is asked from now on. */
   async stop(): Promise<void> {
+    this.#isStopped = true;
     clearTimeout(this.#idle);
+    await this.#end();
+  }
+
+  async #end(): Promise<void> {
     const thread = this.#thread;
     this.#thread = undefined;
     await thread?.stop();

@@ -24,6 +24,22 @@ test('a thread does what it is asked in order, and tells what failed', async () 
   expect(thread.hasEnded).toBe(false);
 });
 
+test('a request that cannot be passed to a thread is refused, and no other gets its answer', async () => {
+  const thread = new Thread(program, 'test');
+  onTestFinished(() => thread.stop());
+  const [refused, answered] = [thread.ask(() => 'not cloned'), thread.ask({ wait: 1 })];
+  await expect(refused).rejects.toThrow('could not be cloned');
+  expect(await answered).toMatchObject({ request: { wait: 1 } });
+});
+
+test('a spare thread that is stopped while it works rejects that, and is not begun again', async () => {
+  const thread = start();
+  const working = thread.ask({ wait: 60_000 });
+  const [rejected] = await Promise.allSettled([working, thread.stop()]);
+  expect(rejected.status).toBe('rejected');
+  await expect(thread.ask({})).rejects.toThrow('The thread is stopped.');
+});
+
 test('a spare thread goes on after a failure, and another begins once it has ended', async () => {
   const thread = start();
   const first = idOf(await thread.ask({}));
