@@ -224,7 +224,9 @@ export function createContexts(shared: Shared, perOperation: PerOperation): Make
     }
 
     detached() {
-      return make({ ...this.request, signal: () => new LightAbortController() });
+      // Nothing that leads to the operation's client, which would be kept in memory.
+      const { session, requestId } = this.request;
+      return make({ session, requestId, signal: () => new LightAbortController(), hasLeft: () => false });
     }
   }
   Object.setPrototypeOf(Operation.prototype, shared);

@@ -1,6 +1,7 @@
 import { graphql } from 'graphql';
 import { expect, test } from 'vitest';
 import { createContexts, type Shared, type PerOperation } from '../../src/api/context.js';
+import { collect } from '../support/memory.js';
 import { createSchema } from '../support/schema.js';
 import { LightAbortController } from '../../src/lib/async/abort.js';
 
@@ -20,6 +21,22 @@ test('a detached context ends neither with its operation nor with another one', 
   expect([operation.signal.aborted, one.signal.aborted, other.signal.aborted]).toEqual([true, false, false]);
   one.abort();
   expect([one.signal.aborted, other.signal.aborted]).toEqual([true, false]);
+});
+
+test('a detached context does not keep the client of its operation in memory', async () => {
+  const make = createContexts({ feed } as unknown as Shared, {} as PerOperation);
+  const detach = () => {
+    const client = { isGone: false };
+    const operation = make({ ...incoming, hasLeft: () => client.isGone });
+    return { client: new WeakRef(client), detached: operation.detached() };
+  };
+  const { client, detached } = detach();
+  const isKept = () => {
+    collect();
+    return client.deref() !== undefined; // not the client: `expect` keeps what it is given
+  };
+  await expect.poll(isKept).toBe(false);
+  expect(detached).toMatchObject({ requestId: 'request', hasLeft: false });
 });
 
 test('signIn is refused over a transport that does not provide the client address', async () => {
