@@ -1,7 +1,8 @@
-import { existsSync, readFileSync, unwatchFile, watchFile } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { readConfig, type Config, type GatewayConfig } from '../config/config.js';
 import { ConfigError, type Environment } from '../config/environment.js';
+import { followFile } from '../config/follow-file.js';
 import { warningsOf } from '../config/warnings.js';
 import { startGateway, type Gateway } from '../gateway.js';
 import { withTimeout } from '../lib/async/timeout.js';
@@ -131,8 +132,6 @@ export function warningsOfDatabase({ databaseUrl }: Config): readonly string[] {
       ];
 }
 
-const lookMs = 1_000;
-
 /** Reads `GRANTS_FILE` anew when it changes; while it is wrong, what held before goes on. Returns a function that stops. */
 function watchGrants(environment: Environment, gateway: Gateway, { log }: Telemetry): () => void {
   const path = environment['GRANTS_FILE']?.trim();
@@ -149,10 +148,7 @@ function watchGrants(environment: Environment, gateway: Gateway, { log }: Teleme
     }
   }
 
-  // By polling: a file that a volume of Kubernetes replaces is behind a link, which other ways of watching miss.
-  const listener = () => reread();
-  watchFile(path, { interval: lookMs, persistent: false }, listener);
-  return () => unwatchFile(path, listener);
+  return followFile(path, reread);
 }
 
 /** The addresses; the last line says that it is ready, which supervisors and scripts wait for. */

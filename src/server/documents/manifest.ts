@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { isUtf8 } from 'node:buffer';
 import { stat, readFile } from 'node:fs/promises';
 import { stripIgnoredCharacters } from 'graphql';
-import { isObject } from '../../lib/json.js';
+import { isObject, withoutMark } from '../../lib/json.js';
 
 /** The documents of a manifest: what each of their names stands for. */
 export interface Manifest {
@@ -57,7 +57,7 @@ function pairsIn(text: string): readonly Pair[] {
 function parseObject(text: string): Readonly<Record<string, unknown>> {
   let content: unknown;
   try {
-    content = JSON.parse(text.replace(/^\uFEFF/, ''));
+    content = JSON.parse(withoutMark(text));
   } catch {
     throw new ManifestError(text.trim() === '' ? 'is empty' : 'is not JSON, or not all of it');
   }

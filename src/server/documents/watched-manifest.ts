@@ -1,5 +1,5 @@
-import { unwatchFile, watchFile } from 'node:fs';
 import { ConfigError } from '../../config/environment.js';
+import { followFile } from '../../config/follow-file.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import { readManifest, type Manifest } from './manifest.js';
 import { TrustedDocuments, type TrustMode } from './trusted-documents.js';
@@ -15,8 +15,6 @@ export interface WatchedDocuments {
   readonly documents: TrustedDocuments;
   stop(): void;
 }
-
-const lookMs = 1_000;
 
 /**
  * The trusted documents of a gateway, whose `own` are listed besides. The file is read anew when it changes; while it is
@@ -42,10 +40,7 @@ export async function watchDocuments(
       log.error({ err }, 'TRUSTED_DOCUMENTS was changed and cannot be used: the documents stay as they were');
     }
   };
-  // By polling: a file that a volume of Kubernetes replaces is behind a link, which other ways of watching miss.
-  const listener = () => void (reading = reading.then(reread));
-  watchFile(path, { interval: lookMs, persistent: false }, listener);
-  return { documents, stop: () => unwatchFile(path, listener) };
+  return { documents, stop: followFile(path, () => void (reading = reading.then(reread))) };
 }
 
 /** The manifest at `path`; throws a `ConfigError` that names the setting if it cannot be used. */
