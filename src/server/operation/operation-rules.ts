@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { unwrapResolverError } from '@apollo/server/errors';
 import {
   GraphQLError,
@@ -22,6 +22,7 @@ import type { Context } from '../../api/context.js';
 import { GatewayError, SessionEnded } from '../../graphql/errors.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import { createCache } from '../../lib/cache/cache.js';
+import { digest } from '../../lib/sealer.js';
 import { createCosts, type Costs } from './cost/query-cost.js';
 import { comparesMoreThan } from './cost/field-comparisons.js';
 import { parseOptions, refuseAnswer, refuseText, tooComplex } from './cost/document-limits.js';
@@ -104,12 +105,12 @@ class SchemaRules implements Rules {
   prepare(query: string): DocumentNode | readonly GraphQLError[] {
     const known = this.#documents.get(query);
     if (known) return known;
-    const digest = query.length > shortDocument ? createHash('sha256').update(query).digest('base64') : '';
-    const refused = this.#refusals.get(digest);
+    const key = query.length > shortDocument ? digest(query) : '';
+    const refused = this.#refusals.get(key);
     if (refused) return refused;
     const checked = this.#check(query);
     if ('kind' in checked) this.#documents.set(query, checked);
-    else if (digest) this.#refusals.set(digest, checked);
+    else if (key) this.#refusals.set(key, checked);
     return checked;
   }
 
