@@ -14,7 +14,7 @@ import { Unrenderable } from '../../events/feed/retrier.js';
 import type { Member, Rendering } from '../../events/feed/subscription-group.js';
 import { isObject } from '../../lib/json.js';
 import type { MemoryLedger } from '../../lib/memory-ledger.js';
-import { createHoldings, weigh, type Holdings } from './subscription-quota.js';
+import { createSubscriptionQuota, weigh, type SubscriptionQuota } from './subscription-quota.js';
 import type { Metrics, Value } from '../../lib/telemetry/metrics.js';
 import type { Outlet } from './outlet.js';
 import type { Place } from '../../events/log/log-position.js';
@@ -54,7 +54,7 @@ export class Fanout {
   readonly #feed: FanoutOptions['feed'];
   readonly #metrics: Metrics;
   readonly #sharingOf: (document: DocumentNode) => Sharing;
-  readonly #holdings: Holdings;
+  readonly #quota: SubscriptionQuota;
   readonly #sent: Sent;
   readonly #compiled: CompiledDocuments | undefined;
 
@@ -64,9 +64,9 @@ export class Fanout {
     this.#feed = feed;
     this.#metrics = metrics;
     this.#sharingOf = createSharingAnalysis(schema);
-    this.#holdings = createHoldings(ledger);
+    this.#quota = createSubscriptionQuota(ledger);
     this.#sent = { live: metrics.updates.of('live'), replayed: metrics.updates.of('replayed') };
-    metrics.gauge('trivium_subscriptions', 'Subscriptions that are established.', () => this.#holdings.size);
+    metrics.gauge('trivium_subscriptions', 'Subscriptions that are established.', () => this.#quota.size);
     metrics.gauge(
       'trivium_subscription_groups',
       'Groups of equal subscriptions: each renders an event once.',
@@ -109,7 +109,7 @@ export class Fanout {
     const parameters = parametersOf(args, this.#sharingOf(document));
     const key = parameters + document.loc?.source.body;
     const held = weigh({ document, key, parameters, selected, fields });
-    const release = this.#holdings.take(userOf(args.contextValue), held);
+    const release = this.#quota.take(userOf(args.contextValue), held);
     if (!release) throw tooMuchHeld();
     this.#metrics.operationCost.of('subscription').add(fields);
     return { key, release };

@@ -1,18 +1,18 @@
 import type { DocumentNode } from 'graphql';
 import type { Selection } from '../../events/feed/selection.js';
-import { userCaller, type Holding as Memory, type MemoryLedger } from '../../lib/memory-ledger.js';
+import { userCaller, type Holding, type MemoryLedger } from '../../lib/memory-ledger.js';
 import { maxCost } from '../operation/cost/document-limits.js';
 
 /** Accounts for what each user's subscriptions take up, memory and work, so that nobody takes up all of it. */
-export interface Holdings {
+export interface SubscriptionQuota {
   /** How many subscriptions are charged. */
   readonly size: number;
   /** Charges these to the user; returns a function to be called once to release them, or undefined if too much. */
-  take(user: string, items: readonly Holding[]): (() => void) | undefined;
+  take(user: string, items: readonly Item[]): (() => void) | undefined;
 }
 
 /** Something kept in memory once, however many of a user's subscriptions share it. */
-export interface Holding {
+export interface Item {
   /** Its identity: the same value for the same item. */
   readonly key: unknown;
   /** An estimate. */
@@ -38,13 +38,13 @@ const bytesPerSubscription = 4_000;
 
 /** An item, and how many of the user's subscriptions share it. */
 interface Shared {
-  readonly item: Holding;
+  readonly item: Item;
   count: number;
 }
 
 interface Held {
   /** Where its bytes are charged. */
-  readonly memory: Memory;
+  readonly memory: Holding;
   /** By value. */
   readonly fields: Map<unknown, number>;
   /** By key. */
@@ -64,7 +64,7 @@ export interface Weighed {
 }
 
 /** What a subscription takes up, but for itself: its document, and its group. */
-export function weigh({ document, key, parameters, selected, fields }: Weighed): readonly Holding[] {
+export function weigh({ document, key, parameters, selected, fields }: Weighed): readonly Item[] {
   const values = selected.reduce((sum, selection) => sum + selection.values.size, 0);
   return [
     {
@@ -82,12 +82,12 @@ export function weigh({ document, key, parameters, selected, fields }: Weighed):
   ];
 }
 
-/** Holdings of at most this much a user, and of what the ledger has room for; `own` bytes are a subscription's own. */
-export function createHoldings(
+/** A quota of at most this much a user, and of what the ledger has room for; `own` bytes are a subscription's own. */
+export function createSubscriptionQuota(
   ledger: MemoryLedger,
   most = maxPerUser,
   own = bytesPerSubscription,
-): Holdings {
+): SubscriptionQuota {
   const users = new Map<string, Held>();
   let size = 0;
 
@@ -135,13 +135,13 @@ export function createHoldings(
 }
 
 /** The most fields that any of its values would have with it. */
-function mostFields({ fields: held }: Held, { fields, values }: Holding): number {
+function mostFields({ fields: held }: Held, { fields, values }: Item): number {
   let most = 0;
   for (const value of values) most = Math.max(most, (held.get(value) ?? 0) + fields);
   return most;
 }
 
-function addFields({ fields: held }: Held, { values }: Holding, more: number): void {
+function addFields({ fields: held }: Held, { values }: Item, more: number): void {
   for (const value of values) {
     const fields = (held.get(value) ?? 0) + more;
     if (fields > 0) held.set(value, fields);
