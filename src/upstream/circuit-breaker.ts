@@ -70,7 +70,7 @@ class CircuitBreaker {
   }
 
   #isResting(): boolean {
-    return this.#isTrying || this.#openMs() < openForMs;
+    return this.#openedAt !== undefined && (this.#isTrying || this.#openMs() < openForMs);
   }
 
   #open(): void {
@@ -115,13 +115,19 @@ class CircuitBreaker {
       this.#close();
       return reply;
     } catch (error) {
-      // However it ended: no success, no proof.
-      if (call.caller !== undefined) this.#failing.add(call.caller);
-      this.#open();
+      this.#onFailedProbe(error, call);
       throw error;
     } finally {
       this.#isTrying = false;
     }
+  }
+
+  #onFailedProbe(error: unknown, call: GuardedCall): void {
+    // One that began before it opened may have closed it meanwhile: then this is a failure like any other.
+    if (this.#openedAt === undefined) return this.#onFailure(error, call);
+    // However it ended: no success, no proof.
+    if (call.caller !== undefined) this.#failing.add(call.caller);
+    return this.#open();
   }
 
   /** Those who have failed let others try first: else one whose calls always fail could make every trial. */

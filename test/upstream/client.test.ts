@@ -624,6 +624,28 @@ describe('the circuit breaker', () => {
     expect(lines).toContain('circuit breaker closed');
   });
 
+  it('stays closed if its trial fails after another call has closed it', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    const held: ServerResponse[] = [];
+    service.answer = (response) => void held.push(response);
+    const early = answerOf(upstream, get);
+    await expect.poll(() => held).toHaveLength(1);
+    service.answer = answering(500);
+    await times(10, post);
+    vi.advanceTimersByTime(5_001);
+    service.answer = (response) => void held.push(response);
+    const trial = failure(post);
+    await expect.poll(() => held).toHaveLength(2);
+    held[0]!.end('[]');
+    expect(await early).toMatchObject({ status: 200 });
+    expect(await resting()).toBe(0);
+    held[1]!.destroy();
+    expect(await trial).toMatchObject({ reason: 'broken' });
+    service.answer = answering(200, '[]');
+    expect(await answerOf(upstream, get)).toMatchObject({ status: 200 });
+    expect(lines.match(/circuit breaker opened|circuit breaker closed/g)).toHaveLength(2);
+  });
+
   it('takes no call from before it opened for its trial', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     let cut = () => {};
