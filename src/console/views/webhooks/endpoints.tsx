@@ -20,6 +20,7 @@ export function Endpoints(): ReactElement {
   const { data, error, loading, reload } = useQuery(WebhookEndpointsDocument, {});
   return (
     <div className="cards">
+      <h2>Endpoints</h2>
       <Problem error={error} retry={reload} />
       {loading && !data && <p className="quiet">Loading …</p>}
       {data?.webhookEndpoints.map((endpoint) => (
@@ -45,9 +46,9 @@ function EndpointCard({ endpoint, rotated }: EndpointCardProps): ReactElement {
   return (
     <article className="card">
       <header className="section-head">
-        <h2 className="mono">
+        <h3 className="mono">
           <SafeText>{endpointId}</SafeText>
-        </h2>
+        </h3>
         <span className="badge" data-tone="plain">
           {family === 'SHIPMENTS' ? 'Shipments' : 'Payments'}
         </span>
