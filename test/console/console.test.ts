@@ -200,7 +200,7 @@ describe.skipIf(skipBrowserTests)('the console (needs Chromium)', () => {
     await ui.page.getByRole('dialog').waitFor();
     await ui.expectAccessible();
     for (let presses = 0; presses < 3; presses += 1) await ui.page.keyboard.press('Escape');
-    await ui.page.getByLabel('Password').fill('demo-password');
+    await ui.page.keyboard.type('demo-password');
     await ui.page.getByRole('button', { name: 'Sign in', exact: true }).click();
     await expect.poll(() => ui.page.getByRole('dialog').count(), soon).toBe(0);
     expect(await ui.page.getByLabel('Carrier').inputValue()).toBe('typed before');

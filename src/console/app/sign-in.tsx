@@ -27,7 +27,10 @@ export function SignInPage(): ReactElement {
 export function SignInAgain({ viewer }: { readonly viewer: Viewer }): ReactElement {
   const dialog = useRef<HTMLDialogElement>(null);
   const title = useId();
-  useEffect(() => dialog.current?.showModal(), []);
+  useEffect(() => {
+    dialog.current?.showModal();
+    dialog.current?.querySelector<HTMLElement>('[type="password"]')?.focus(); // the e-mail address is known
+  }, []);
   return (
     // Escape would leave views that cannot go on, and a second one closes a dialog whatever `cancel` says.
     <dialog
