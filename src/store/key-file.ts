@@ -34,10 +34,10 @@ export function keyBeside(databaseUrl: string): Buffer {
 }
 
 function isEmpty(path: string): boolean {
-  const found = statSync(path, { throwIfNoEntry: false });
-  if (found?.isDirectory())
-    throw new UnusableDatabase(`Cannot open the database ${path}: it is a directory.`);
-  return (found?.size ?? 0) === 0;
+  if (!existsSync(path)) return true;
+  const found = statSync(path);
+  if (found.isDirectory()) throw new UnusableDatabase(`Cannot open the database ${path}: it is a directory.`);
+  return found.size === 0;
 }
 
 /** A newly generated key could open nothing in the existing database. */

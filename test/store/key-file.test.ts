@@ -97,6 +97,14 @@ describe('the key beside an embedded database', () => {
     );
   });
 
+  test('where a part of its path is no folder, the error names them, too', async () => {
+    const file = await freshPath();
+    await writeFile(file, '');
+    expect(() => keyBeside(`sqlite:${join(file, 'gateway.db')}`)).toThrow(
+      /^Cannot create the key file .*\.key: ENOTDIR.* \(DATABASE_URL\), or set SECRET_KEYS\.$/,
+    );
+  });
+
   test('is not created for a directory', async () => {
     const folder = dirname(await freshPath());
     expect(() => keyBeside(`sqlite:${folder}`)).toThrow(
