@@ -100,7 +100,7 @@ describe('the key beside an embedded database', () => {
   test('where a part of its path is no folder, the error names them, too', async () => {
     const file = await freshPath();
     await writeFile(file, '');
-    expect(() => keyBeside(`sqlite:${join(file, 'gateway.db')}`)).toThrow(
+    expect(() => keyBeside(`sqlite:${join(file, 'data', 'gateway.db')}`)).toThrow(
       /^Cannot create the key file .*\.key: ENOTDIR.* \(DATABASE_URL\), or set SECRET_KEYS\.$/,
     );
   });
