@@ -1,3 +1,4 @@
+import { growingPauses, retry } from '../../lib/async/retry.js';
 import type { Clock } from '../../lib/clock.js';
 import type { Database } from '../../store/database.js';
 import { leaseReleased, withLease } from '../../store/leases.js';
@@ -54,6 +55,9 @@ export interface RotationOptions {
 }
 
 const leaseMs = 10_000;
+/** The service shows a secret only once, so storing it is tried for some seconds. */
+const storingPauses = growingPauses({ firstMs: 100, maxMs: 1_600, most: 5 });
+const storingMs = 5_000;
 
 /** Rotates the secrets in this vault, and tells the other replicas. */
 export function createRotate({ database, vault, held, rotates, clock, telemetry }: RotationOptions): Rotate {
@@ -67,12 +71,13 @@ export function createRotate({ database, vault, held, rotates, clock, telemetry 
     held.put(family, endpointId, before);
     if (held.valid(family, endpointId)?.includes(secret)) throw new SecretLost('NOT_NEW');
     const now = clock.now();
-    const stored = vault.change(family, endpointId, (kept) => {
-      if (kept?.changedAt !== before?.changedAt)
-        throw new Error('The secrets changed during their rotation.');
-      return replacedBy(secret, kept ?? held.get(family, endpointId)!, now);
-    });
-    held.put(family, endpointId, await stored.catch(cannotStore));
+    const store = () =>
+      vault.change(family, endpointId, (kept) => {
+        if (kept?.current === secret) return kept; // by an attempt that was not answered
+        if (kept?.changedAt !== before?.changedAt) throw overtaken();
+        return replacedBy(secret, kept ?? held.get(family, endpointId)!, now);
+      });
+    held.put(family, endpointId, await storeInTime(store));
     database.signal('secrets', signalOf(family, endpointId));
     const previousValidUntil = isoText(now + overlapMs);
     telemetry.log.info({ audit: true, family, endpointId, previousValidUntil }, 'rotated a webhook secret');
@@ -98,8 +103,21 @@ export function createRotate({ database, vault, held, rotates, clock, telemetry 
   };
 }
 
-function cannotStore(cause: unknown): never {
-  throw new SecretLost('NOT_STORED', cause);
+/** Rejects with `SecretLost` if it is not stored within some seconds, or may not be. */
+async function storeInTime<T>(store: () => Promise<T>): Promise<T> {
+  const began = performance.now();
+  const isWanted = () => performance.now() - began < storingMs;
+  const pauseMs = (failures: number, error: unknown) =>
+    error instanceof SecretLost ? undefined : storingPauses(failures);
+  try {
+    return await retry(store, { pauseMs, isWanted, keepsAlive: true });
+  } catch (cause) {
+    throw cause instanceof SecretLost ? cause : new SecretLost('NOT_STORED', cause);
+  }
+}
+
+function overtaken(): SecretLost {
+  return new SecretLost('NOT_STORED', new Error('The secrets changed during their rotation.'));
 }
 
 /**

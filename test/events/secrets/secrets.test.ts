@@ -290,6 +290,30 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
       expect(await replica.latest('payments', 'pe_1')).toEqual(['p4', 'p3', 'p2', 'p1', 'p0']);
   });
 
+  test.each([
+    ['is not written at first', false],
+    ['is written, but the database does not say so', true],
+  ])('stores the new secret, which is shown only once, even if it %s', async (_, isWritten) => {
+    let failures = 0;
+    const fail = () => {
+      failures += 1;
+      throw new Error('cut');
+    };
+    const updates = new WeakSet<object>();
+    const failing = database.kysely.withPlugin({
+      transformQuery({ node, queryId }) {
+        if (failures > 0 || node.kind !== 'UpdateQueryNode') return node;
+        updates.add(queryId);
+        return isWritten ? node : fail();
+      },
+      transformResult: async ({ result, queryId }) => (isWritten && updates.has(queryId) ? fail() : result),
+    });
+    const secrets = await open({ payments: { pe_1: 'p1' } }, { on: { ...database, kysely: failing } });
+    await secrets.rotate('payments', 'pe_1', async () => 'p2');
+    expect([failures, secrets.valid('payments', 'pe_1')]).toEqual([1, ['p2', 'p1']]);
+    expect(await (await open({ payments: { pe_1: 'p1' } })).latest('payments', 'pe_1')).toEqual(['p2', 'p1']);
+  });
+
   test('keeps the old secret if the new one cannot be stored', async () => {
     const secrets = await open({ payments: { pe_1: 'p1' } });
     const rotation = secrets.rotate('payments', 'pe_1', async () => {
