@@ -20,16 +20,24 @@ export const demo: Person = { email: 'demo@example.com', password: 'demo-passwor
 /** Another user, who has no notes. */
 export const other: Person = { email: 'other@example.com', password: 'other' };
 
-/** The explorer, loaded anew for each test, with nobody signed in and nothing stored. */
+/** The explorer, with nobody signed in and nothing stored when a test begins. */
 export interface Explorer {
+  /** Loads the explorer anew for each test of a suite. */
+  loadEach(): void;
+  /** Leaves it to the tests of a suite to load it: each begins with a page that has only its origin. */
+  loadNone(): void;
+  /** Loads the explorer once for all tests of a suite, which may leave a dialog open, and change the window. */
+  loadOnce(): void;
   readonly page: Page;
   readonly browser: Browser;
   readonly gateway: Gateway;
   readonly sandbox: Sandbox;
   /** What must not happen: requests to other hosts, errors, and console messages such as policy violations. */
   readonly faults: readonly string[];
-  /** Opens the explorer on another page for the rest of the test, which may change that page for good. */
+  /** Takes another page for the rest of the test, which may change that page for good; it is not loaded. */
   takeOwnPage(): Promise<void>;
+  /** Loads the explorer. */
+  load(): Promise<void>;
   button(name: string): Locator;
   /** Opens the tab of a sample. */
   open(tab: string): Promise<void>;
@@ -40,8 +48,10 @@ export interface Explorer {
   answer(): Promise<string>;
   /** Submits the sign-in form, by default for the demo user, without waiting for the outcome. */
   signIn(person?: Person): Promise<void>;
-  /** Signs in the demo user, and waits until the page shows it. */
+  /** Signs in the demo user as another window would, and waits until the page shows it. */
   signedIn(): Promise<void>;
+  /** Signs in the demo user as another window would, of which the page is not told. */
+  signInElsewhere(): Promise<unknown>;
   /** Ends the session as another page would. */
   signOutElsewhere(): Promise<unknown>;
 }
@@ -78,11 +88,6 @@ export function useExplorer(): Explorer {
     await sandbox?.stop();
   });
 
-  beforeEach(async () => {
-    await reset(shared, gateway.url);
-    await show(shared);
-  });
-
   async function openPage(): Promise<Page> {
     const opened = await browser.newPage({ viewport });
     opened.setDefaultTimeout(60_000);
@@ -90,12 +95,27 @@ export function useExplorer(): Explorer {
     return opened;
   }
 
-  async function show(shown: Page): Promise<void> {
-    page = shown;
+  async function begin(): Promise<void> {
+    page = shared;
+    await reset(shared, gateway.url);
     faults.length = 0;
+  }
+
+  async function load(): Promise<void> {
     await page.goto(`${gateway.url}/graphql`);
     await awaitEditor(page);
   }
+
+  const beginLoaded = () => begin().then(load);
+
+  /** Sends an operation as another page with the same cookies would. */
+  const askElsewhere = (query: string) =>
+    page.request.post(`${gateway.url}/graphql`, { headers: { origin: gateway.url }, data: { query } });
+
+  const signInElsewhere = () =>
+    askElsewhere(
+      `mutation { signIn(input: { email: "${demo.email}", password: "${demo.password}" }) { viewer { id } } }`,
+    );
 
   const button = (name: string) => page.getByRole('button', { name });
   const run = () => page.getByLabel('Execute query').click();
@@ -107,6 +127,15 @@ export function useExplorer(): Explorer {
   }
 
   return {
+    loadEach: () => beforeEach(beginLoaded),
+    loadNone: () => beforeEach(begin),
+    loadOnce() {
+      beforeAll(beginLoaded);
+      beforeEach(async () => {
+        await page.keyboard.press('Escape');
+        await restoreWindow(page);
+      });
+    },
     get page() {
       return page;
     },
@@ -125,8 +154,9 @@ export function useExplorer(): Explorer {
     async takeOwnPage() {
       const own = await openPage();
       onTestFinished(() => own.close());
-      await show(own);
+      page = own;
     },
+    load,
     button,
     open: (tab) => page.getByRole('tab', { name: tab, exact: true }).click(),
     run,
@@ -139,14 +169,12 @@ export function useExplorer(): Explorer {
     answer: async () => (await page.locator('.result-window').innerText()).replaceAll(/\s+/g, ' '),
     signIn,
     async signedIn() {
-      await signIn();
+      await signInElsewhere();
+      await announceFromAnotherWindow(page);
       await button('Sign out').waitFor();
     },
-    signOutElsewhere: () =>
-      page.request.post(`${gateway.url}/graphql`, {
-        headers: { origin: gateway.url },
-        data: { query: 'mutation { signOut { signedOut } }' },
-      }),
+    signInElsewhere,
+    signOutElsewhere: () => askElsewhere('mutation { signOut { signedOut } }'),
   };
 }
 
@@ -155,8 +183,15 @@ export async function awaitEditor(page: Page): Promise<void> {
   await page.locator('.graphiql-query-editor .view-line').filter({ hasText: /\S/ }).first().waitFor();
 }
 
-/** Waits longer than a page takes to show what has arrived. */
-export const awaitDisplay = (page: Page) => page.waitForTimeout(500);
+/** Waits until a page has shown what has arrived: it gets something that comes after that, and draws two frames. */
+export async function awaitDisplay(page: Page): Promise<void> {
+  await page.evaluate(async () => {
+    await fetch('/livez');
+    const frame = () => new Promise((resolve) => void requestAnimationFrame(resolve));
+    await frame();
+    await frame();
+  });
+}
 
 /** Tells a page, as the browser would, that the network is back. */
 export async function announceNetwork(page: Page): Promise<void> {
@@ -196,6 +231,11 @@ async function reset(page: Page, url: string): Promise<void> {
     sessionStorage.clear();
   });
   await page.context().clearCookies();
+  await restoreWindow(page);
+}
+
+/** Lets a page have the window and the pointer that a new one has. */
+async function restoreWindow(page: Page): Promise<void> {
   await page.setViewportSize(viewport);
   await page.emulateMedia({ colorScheme: 'light', forcedColors: 'none' });
   await page.mouse.move(0, 0);

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { awaitEditor, soon, type Explorer } from './explorer.js';
 
 /** Where typed headers, which may contain a token, are stored. */
@@ -32,69 +32,77 @@ export function headersTests(explorer: Explorer): void {
     await awaitEditor(explorer.page);
   }
 
-  test('are stored only if the settings say so', async () => {
-    await typeHeaders();
-    await waitForStorage();
-    await run();
-    await expect.poll(history, soon).toContain('NotesPage');
-    expect(await storage()).not.toContain('of-mine');
-    await setPersistence('On');
-    await replaceAndRun('query Kept { __typename }');
-    await waitForStorage();
-    await run();
-    await expect.poll(history, soon).toContain('of-mine');
-  });
+  describe('in a page that is loaded', () => {
+    explorer.loadEach();
 
-  test('are deleted when storing them is switched off', async () => {
-    await setPersistence('On');
-    await typeHeaders();
-    await replaceAndRun('query Kept { __typename }');
-    await expect.poll(history, soon).toContain('of-mine');
-    await setPersistence('Off');
-    expect(await storage()).not.toContain('of-mine');
-    await waitForStorage();
-    expect(await storage()).toContain('Kept');
-    expect(await storage()).not.toContain('of-mine');
-  });
-
-  test('are deleted with all else that GraphiQL stored, and nothing of other pages, by “Clear data”', async () => {
-    await explorer.page.evaluate(() => localStorage.setItem('of-another-page', 'kept'));
-    await setPersistence('On');
-    await typeHeaders();
-    await waitForStorage();
-    await run();
-    await expect.poll(history, soon).toContain('of-mine');
-    await explorer.page.getByLabel('Open settings dialog').click();
-    await choice('Clear data').click();
-    await expect.poll(history, soon).toBeNull();
-    expect(await storage()).not.toContain('of-mine');
-    expect(await storage()).toContain('of-another-page');
-  });
-
-  test('are deleted if an earlier version stored them', async () => {
-    await explorer.page.evaluate(() => {
-      const items = [{ query: '{ earlier }', headers: 'of-mine' }];
-      localStorage.setItem('graphiql:queries', JSON.stringify({ queries: items }));
-      localStorage.setItem('graphiql:favorites', JSON.stringify({ favorites: items }));
+    test('are stored only if the settings say so', async () => {
+      await typeHeaders();
+      await waitForStorage();
+      await run();
+      await expect.poll(history, soon).toContain('NotesPage');
+      expect(await storage()).not.toContain('of-mine');
+      await setPersistence('On');
+      await replaceAndRun('query Kept { __typename }');
+      await waitForStorage();
+      await run();
+      await expect.poll(history, soon).toContain('of-mine');
     });
-    await reload();
-    expect(await history()).toContain('earlier');
-    expect(await storage()).not.toContain('of-mine');
+
+    test('are deleted when storing them is switched off', async () => {
+      await setPersistence('On');
+      await typeHeaders();
+      await replaceAndRun('query Kept { __typename }');
+      await expect.poll(history, soon).toContain('of-mine');
+      await setPersistence('Off');
+      expect(await storage()).not.toContain('of-mine');
+      await waitForStorage();
+      expect(await storage()).toContain('Kept');
+      expect(await storage()).not.toContain('of-mine');
+    });
+
+    test('are deleted with all else that GraphiQL stored, and nothing of other pages, by “Clear data”', async () => {
+      await explorer.page.evaluate(() => localStorage.setItem('of-another-page', 'kept'));
+      await setPersistence('On');
+      await typeHeaders();
+      await waitForStorage();
+      await run();
+      await expect.poll(history, soon).toContain('of-mine');
+      await explorer.page.getByLabel('Open settings dialog').click();
+      await choice('Clear data').click();
+      await expect.poll(history, soon).toBeNull();
+      expect(await storage()).not.toContain('of-mine');
+      expect(await storage()).toContain('of-another-page');
+    });
+
+    test('are stored with the setting for the next visit', async () => {
+      await typeHeaders();
+      await waitForStorage();
+      await setPersistence('On');
+      await waitForStorage();
+      const tabs = await tabNames();
+      await reload();
+      await waitForStorage();
+      await reload();
+      expect(await tabNames()).toEqual(tabs);
+      await button('Headers').click();
+      await expect.poll(() => headers().innerText(), soon).toContain('of-mine');
+      await explorer.page.getByLabel('Open settings dialog').click();
+      expect(await choice('On').getAttribute('class')).toContain('active');
+    });
   });
 
-  test('are stored with the setting for the next visit', async () => {
-    await typeHeaders();
-    await waitForStorage();
-    await setPersistence('On');
-    await waitForStorage();
-    const tabs = await tabNames();
-    await reload();
-    await waitForStorage();
-    await reload();
-    expect(await tabNames()).toEqual(tabs);
-    await button('Headers').click();
-    await expect.poll(() => headers().innerText(), soon).toContain('of-mine');
-    await explorer.page.getByLabel('Open settings dialog').click();
-    expect(await choice('On').getAttribute('class')).toContain('active');
+  describe('in a page that is not', () => {
+    explorer.loadNone();
+
+    test('are deleted if an earlier version stored them', async () => {
+      await explorer.page.evaluate(() => {
+        const items = [{ query: '{ earlier }', headers: 'of-mine' }];
+        localStorage.setItem('graphiql:queries', JSON.stringify({ queries: items }));
+        localStorage.setItem('graphiql:favorites', JSON.stringify({ favorites: items }));
+      });
+      await explorer.load();
+      expect(await history()).toContain('earlier');
+      expect(await storage()).not.toContain('of-mine');
+    });
   });
 }

@@ -7,6 +7,7 @@ const signInMutation =
 /** Answers that arrive when nobody waits for them any more. */
 export function lateTests(explorer: Explorer): void {
   const { answer, button, open, run, replaceAndRun, signIn, signedIn, signOutElsewhere } = explorer;
+  explorer.loadEach();
   const execute = () => explorer.page.getByLabel('Execute query');
   const stop = () => explorer.page.getByLabel('Stop query');
 
