@@ -14,6 +14,8 @@ export interface Proxy {
   mute(): void;
   /** While it is shut, new connections are closed at once. */
   shut(isShut: boolean): void;
+  /** How many connections it has closed because it was shut. */
+  refused(): number;
   /** Connects further clients to the server at this URL. */
   redirectTo(server: string): void;
   stop(): Promise<void>;
@@ -25,10 +27,12 @@ export async function openProxy(server: string): Promise<Proxy> {
   const heard: Buffer[][] = [];
   const said: Buffer[][] = [];
   let closed = false;
+  let refused = 0;
   let target = server;
 
   const listener = net.createServer((near) => {
     if (closed) {
+      refused += 1;
       near.destroy();
       return;
     }
@@ -64,6 +68,7 @@ export async function openProxy(server: string): Promise<Proxy> {
     cut,
     mute: () => connections.forEach((connection) => connection.unpipe().pause()),
     shut: (isShut) => void (closed = isShut),
+    refused: () => refused,
     redirectTo: (to) => void (target = to),
     async stop() {
       cut();

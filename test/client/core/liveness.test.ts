@@ -72,10 +72,11 @@ test('connects at once when it is woken during a pause', async () => {
   await expect.poll(() => cursors).toHaveLength(1);
   const random = vi.spyOn(Math, 'random').mockReturnValue(1);
   onTestFinished(() => random.mockRestore());
+  const refused = proxied.proxy.refused();
   proxied.proxy.shut(true);
   proxied.proxy.cut();
-  // Pauses of 0.5, 1, 2, 4 seconds: the next one is long.
-  await new Promise((resolve) => setTimeout(resolve, 3_600));
+  // After pauses of 0.5, 1 and 2 seconds; the next one takes 4.
+  await expect.poll(() => proxied.proxy.refused() - refused, { timeout: 10_000 }).toBe(3);
   proxied.proxy.shut(false);
   await proxied.emit(1);
   const begun = performance.now();
