@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
+import { refusesConnections } from '../drain/refuses-connections.js';
 import { postGraphql } from '../drain/requests.js';
 import { createTestFile } from '../support/sqlite.js';
 import { demo } from '../support/testbed.js';
@@ -74,7 +74,7 @@ describe('a gateway whose writer thread ends', () => {
     const asked = postGraphql(url, '{ notes { nodes { id } } }', {}, { token: data.signIn.sessionToken });
     await expect.poll(() => sandbox.calls.at(-1)?.path).toMatch(/^\/notes/);
     child.kill(first);
-    await sleep(500);
+    await refusesConnections(url);
     child.kill(second);
     expect((await asked).data.notes.nodes.length).toBeGreaterThan(0);
     expect(await ended).toBe(1);

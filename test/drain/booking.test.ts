@@ -1,11 +1,11 @@
 import { Agent } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
 import { noPostgres } from '../support/engines.js';
 import { createTestDatabase } from '../support/postgres.js';
 import { startTestbed } from '../support/testbed.js';
 import { input } from '../domains/appointments/replica.js';
+import { refusesConnections } from './refuses-connections.js';
 import { postGraphql } from './requests.js';
 
 const create = `mutation ($input: CreateAppointmentInput!) {
@@ -39,9 +39,8 @@ test('answers requests that arrive on idle connections within the grace period',
   await Promise.all([trivial(one), trivial(two)]);
   delayBooking(sandbox);
   const stopped = gateway.stop();
-  await sleep(100);
+  await refusesConnections(url);
   expect((await trivial(two)).status).toBe(200);
-  await sleep(100);
   const { status, data } = await postGraphql(url, create, { input }, { token, agent: one });
   expect([status, data.createAppointment.appointment.confirmation]).toEqual([200, 'CONFIRMED']);
   await stopped;

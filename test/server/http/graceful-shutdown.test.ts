@@ -1,8 +1,14 @@
 import { once } from 'node:events';
-import { Agent, createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
+import {
+  Agent,
+  createServer,
+  request,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createDrain } from '../../../src/server/http/graceful-shutdown.js';
 import { openConnection } from '../../drain/raw-connection.js';
@@ -34,6 +40,14 @@ async function start(answer: (response: ServerResponse) => void, hurry = () => {
   return { drain, server, ask, cut };
 }
 
+/** Resolves once a drain has closed the idle connections, and waits for the others. */
+function idleClosed(server: Server): Promise<void> {
+  const close = server.closeIdleConnections.bind(server);
+  return new Promise((resolve) => {
+    vi.spyOn(server, 'closeIdleConnections').mockImplementation(() => resolve(close()));
+  });
+}
+
 test('does not keep finished responses in memory while their connection stays open', async () => {
   const given: WeakRef<ServerResponse>[] = [];
   const { ask } = await start((response) => {
@@ -49,13 +63,18 @@ test('does not keep finished responses in memory while their connection stays op
 });
 
 test('waits for a response, however long ago it was requested', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
   const waiting: ServerResponse[] = [];
   const { drain, server, ask } = await start((response) => void waiting.push(response));
+  const arrived = once(server, 'request');
   const asked = ask();
-  await sleep(2_500); // in which finished responses would be swept
+  await arrived;
+  vi.advanceTimersByTime(2_500); // in which finished responses would be swept
+  vi.useRealTimers();
+  const closed = idleClosed(server);
   const drained = drain.run(server);
-  await sleep(1_000);
-  expect(waiting).toHaveLength(1);
+  await closed;
   waiting[0]!.end('late');
   expect(await asked).toMatchObject({ body: 'late', headers: { connection: 'close' } });
   await drained;
@@ -77,8 +96,9 @@ test.each(['before', 'meanwhile'])(
       await once(socket, 'close');
     };
     if (when === 'before') await leave();
+    const closed = idleClosed(server);
     const drained = drain.run(server);
-    if (when === 'meanwhile') await sleep(1_000).then(leave);
+    if (when === 'meanwhile') await closed.then(leave);
     await drained;
     expect(hurry).not.toHaveBeenCalled();
     expect(cut).toEqual([]);
@@ -95,8 +115,9 @@ test('waits for a request that comes behind an answer which had begun before', a
   const ask = () => client.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
   ask();
   await expect.poll(received).toMatch(/begun/);
+  const closed = idleClosed(server);
   const drained = drain.run(server);
-  await sleep(1_000); // after which idle connections are closed
+  await closed;
   ask();
   await expect.poll(() => responses).toHaveLength(2);
   responses[0]!.end('first');
@@ -113,15 +134,17 @@ test('waits some seconds for a response, hurries it, and cuts off one that still
     (response) => (hurried = response),
     () => setTimeout(() => hurried!.end('hurried'), 400),
   );
+  const arrived = once(slow.server, 'request');
   const asked = slow.ask();
-  await sleep(100);
+  await arrived;
   await slow.drain.run(slow.server);
   expect((await asked).body).toBe('hurried');
   expect(slow.cut).toEqual([]);
 
   const hanging = await start(() => undefined);
+  const hangs = once(hanging.server, 'request');
   const lost = hanging.ask().catch((error: unknown) => error);
-  await sleep(100);
+  await hangs;
   const began = performance.now();
   await hanging.drain.run(hanging.server);
   expect(await lost).toMatchObject({ code: 'ECONNRESET' });
@@ -132,14 +155,19 @@ test('waits some seconds for a response, hurries it, and cuts off one that still
 
 test('does not hurry responses that finish in time', async () => {
   const hurry = vi.fn<() => void>();
-  const { drain, server, ask } = await start(
-    (response) => void setTimeout(() => response.end('there'), 1_000),
-    hurry,
-  );
+  let waiting: ServerResponse | undefined;
+  const { drain, server, ask } = await start((response) => (waiting = response), hurry);
+  const arrived = once(server, 'request');
   const asked = ask();
-  await sleep(100);
-  await drain.run(server);
+  await arrived;
+  const closed = idleClosed(server);
+  const drained = drain.run(server);
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  await closed;
+  waiting!.end('there');
+  await drained;
   expect((await asked).body).toBe('there');
-  await sleep(5_500);
+  vi.advanceTimersByTime(60_000);
   expect(hurry).not.toHaveBeenCalled();
-}, 30_000);
+});

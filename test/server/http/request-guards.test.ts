@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as turn } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { MemoryLedger } from '../../../src/lib/memory-ledger.js';
 import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
@@ -326,13 +326,18 @@ describe('pipelined requests', () => {
     const server = createServer(handle).listen(0, '127.0.0.1');
     onTestFinished(() => void server.close());
     await once(server, 'listening');
+    const connected = once(server, 'connection') as Promise<[Socket]>;
     const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    const [near] = await connected;
+    const left = once(near, 'close');
     const targets = ['/1', '/2', '/3', '/4', '/5'];
     socket.write(targets.map((target) => lines('GET', target, [])).join(''));
     for (let answers = 0; answers < 3; answers += 1) await once(socket, 'data');
     socket.destroy();
-    await sleep(200);
-    // The fourth had begun by then.
+    await left;
+    // The fourth had begun by then; after it would come the fifth.
+    await expect.poll(() => underWay).toBe(0);
+    await turn();
     expect(begun).toEqual(['/1', '/2', '/3', '/4']);
     expect(most).toBe(1);
   });
