@@ -127,13 +127,20 @@ describe.each(engines)('transactions on %s', (_, freshUrl) => {
   test('finish before the database closes, and none begins afterwards', async () => {
     const url = await freshUrl();
     const { kysely, stop } = await open(url);
-    const running = kysely.transaction().execute(async (transaction) => {
-      await advance(transaction);
-      await new Promise((resolve) => setTimeout(resolve, 100));
-      await advance(transaction);
+    let running = Promise.resolve();
+    let goOn = () => {};
+    const stopping = new Promise<void>((resolve) => (goOn = resolve));
+    await new Promise<void>((begun) => {
+      running = kysely.transaction().execute(async (transaction) => {
+        await advance(transaction);
+        begun();
+        await stopping;
+        await advance(transaction);
+      });
     });
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    await Promise.all([stop(), running]);
+    const stopped = stop();
+    goOn();
+    await Promise.all([stopped, running]);
     await expect(kysely.transaction().execute(advance)).rejects.toThrow(/destroyed/);
     expect(await seqOf((await open(url)).kysely)).toBe(2);
   });
