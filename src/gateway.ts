@@ -150,7 +150,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
     const paymentsOf = createPayments({ database });
     const recentDeliveries = new RecentDeliveries();
     const lastSeq = () => Math.max(log.appended(), feed.place().seq);
-    const live = begun(createLiveDeliveries({ database, telemetry, lastSeq }));
+    const live = begun(createLiveDeliveries({ database, log, telemetry, lastSeq }));
     const recorder = createDeliveryRecorder({
       families,
       secrets: webhookSecrets,

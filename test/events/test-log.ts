@@ -62,6 +62,15 @@ export async function openTestLog(url: string, clock = createTestClock()): Promi
   };
 }
 
+/** Leaves the first `seq` events, as if the others came after a backup from which the database was restored. */
+export async function restore({ kysely }: Database, seq: number): Promise<void> {
+  await kysely.transaction().execute(async (db) => {
+    await db.deleteFrom('events').where('seq', '>', seq).execute();
+    await db.deleteFrom('event_ids').where('seq', '>', seq).execute();
+    await db.updateTable('log_head').set({ seq }).execute();
+  });
+}
+
 /** A delivery of one step of an entity; `changes` override the defaults. */
 export function delivery(
   eventId: string,

@@ -5,6 +5,7 @@ import type { WebhookDelivery } from '../../models/webhook.js';
 import type { Database } from '../../store/database.js';
 import { Reads } from '../../store/sql/read-budget.js';
 import { Broadcast } from '../feed/broadcast.js';
+import type { Log } from '../log/log.js';
 import { readDeliveries } from './delivery-pages.js';
 
 /** Deliveries as they come. */
@@ -14,20 +15,23 @@ export interface LiveDeliveries {
   stop(): void;
 }
 
+interface Options {
+  readonly database: Database;
+  readonly log: Pick<Log, 'bounds'>;
+  readonly telemetry: Telemetry;
+  /** The log's last number, as far as it is known. */
+  lastSeq(): number;
+}
+
 const pageSize = 100;
 const pollMs = 1_000;
 const inLog = { outcomes: ['STORED', 'SKIPPED'] } as const;
 
 /**
  * Deliveries as they come: those of all replicas from the log, which is followed while anybody subscribes; others are
- * offered to the broadcast by whoever knows of them. `lastSeq` gives the log's last number as far as it is known.
+ * offered to the broadcast by whoever knows of them.
  */
-export function createLiveDeliveries(options: {
-  readonly database: Database;
-  readonly telemetry: Telemetry;
-  lastSeq(): number;
-}): LiveDeliveries {
-  const { database, telemetry, lastSeq } = options;
+export function createLiveDeliveries({ database, log, telemetry, lastSeq }: Options): LiveDeliveries {
   const warn = createWarnings(telemetry);
   const broadcast = new Broadcast<WebhookDelivery>((isThere) => (isThere ? begin() : end()));
   let seq = 0;
@@ -69,10 +73,15 @@ export function createLiveDeliveries(options: {
     const query = { limit: pageSize, backward: true, before: [seq, 0, ''] } as const;
     const deliveries = await readDeliveries(source, query, inLog, []);
     for (const delivery of deliveries) {
-      [seq] = delivery.position;
+      const [next] = delivery.position;
+      if (next <= seq) continue; // others subscribe by now, who came after it
+      seq = next;
       await broadcast.send(delivery);
     }
-    return deliveries.length;
+    if (deliveries.length > 0) return deliveries.length;
+    const { head } = await log.bounds();
+    if (head < seq) seq = head; // the log was restored from a backup
+    return 0;
   }
 
   return { broadcast, stop: () => broadcast.stop() };

@@ -10,7 +10,7 @@ import { LightAbortController } from '../../../src/lib/async/abort.js';
 import type { Database } from '../../../src/store/database.js';
 import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
 import { engines } from '../../support/engines.js';
-import { delivery, openTestLog, type TestLog } from '../test-log.js';
+import { delivery, openTestLog, restore, type TestLog } from '../test-log.js';
 import { createGate, createMember, createRendering, expectGot, text } from '../members.js';
 
 const cursors = createCursors(createSealer([randomBytes(32)]));
@@ -81,15 +81,6 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
   async function deleteAll(): Promise<void> {
     testLog.clock.moveDays(100);
     await testLog.log.prune();
-  }
-
-  /** Leaves the first `seq` events, as if the others came after the backup. */
-  async function restore(seq: number): Promise<void> {
-    await testLog.database.kysely.transaction().execute(async (db) => {
-      await db.deleteFrom('events').where('seq', '>', seq).execute();
-      await db.deleteFrom('event_ids').where('seq', '>', seq).execute();
-      await db.updateTable('log_head').set({ seq }).execute();
-    });
   }
 
   beforeEach(async () => {
@@ -273,7 +264,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
         await append(3);
         const lost = await cursorAt(3);
         const members = [follow(), follow(3)];
-        await restore(kept);
+        await restore(testLog.database, kept);
         for (const { ended } of members) expect(await ended).toMatchObject(expiry);
         expect(feed.multicast.size).toBe(0);
         expect(feed.place().seq).toBe(kept);
@@ -471,7 +462,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
     await append(2);
     await expectGot(before, '2 3');
     before.leave();
-    await restore(1);
+    await restore(testLog.database, 1);
     for (const id of ['another 2', 'another 3', 'another 4']) await testLog.log.append(delivery(id));
     await expect.poll(() => unpolled.place().seq).toBe(4);
     const after = createMember(1);
