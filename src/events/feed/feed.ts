@@ -106,9 +106,13 @@ export async function createFeed(options: FeedOptions): Promise<Feed> {
   async function position(cursor: string, signal?: Signal): Promise<number> {
     const [id, seq, witness] = cursors.open(connection, cursor) as [string, number, string];
     const retryOptions = { isWanted: () => !stopped && !signal?.aborted };
-    const read = await retrier.retry(() => Promise.all([readBounds(), placeAt(seq)]), retryOptions);
+    const read = await retrier.retry(async () => {
+      const bounds = await readBounds();
+      // Last: if the tail notices meanwhile that the log was replaced, it no longer has the entry that it had.
+      return { bounds, found: await placeAt(seq) };
+    }, retryOptions);
     if (!read) return seq;
-    const [bounds, found] = read;
+    const { bounds, found } = read;
     if (id !== bounds.id || seq < bounds.pruned || seq > bounds.head) throw expired();
     // Another entry at this place means, like a place past the head, that the database was restored from a backup.
     if (found && found.witness !== witness) throw expired();
