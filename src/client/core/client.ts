@@ -66,6 +66,8 @@ export class Client {
   readonly #postByCookie: Post;
   readonly #live: Live;
   readonly #page: Page;
+  /** Whether anybody has asked who is signed in. */
+  #isAsked = false;
 
   constructor(options: TriviumOptions) {
     const url = (this.url = new URL(options.url).origin);
@@ -111,6 +113,7 @@ export class Client {
   async refresh(): Promise<Session> {
     const { keeper } = this;
     const { epoch } = keeper;
+    this.#isAsked = true;
     const { viewer } = await this.run(ViewerDocument);
     if (epoch !== keeper.epoch) return keeper.session;
     if (viewer) keeper.signedIn(viewer, keeper.credentials().token);
@@ -193,7 +196,8 @@ export class Client {
 
   #wake(): void {
     this.#live.wake();
-    if (this.keeper.session.status === 'signed-in') this.#refreshLater();
+    const { status } = this.keeper.session;
+    if (status === 'signed-in' || (status === 'unknown' && this.#isAsked)) this.#refreshLater();
   }
 
   /** Another tab has signed in or out. */

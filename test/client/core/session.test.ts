@@ -91,6 +91,30 @@ test('a session that is asked for again and has not changed is the same object, 
   expect(told).not.toHaveBeenCalled();
 });
 
+test('a page that could not learn who is signed in asks again when the network is back, and not before it asked', async () => {
+  const page = new EventTarget();
+  vi.stubGlobal('document', new EventTarget());
+  vi.stubGlobal('window', page);
+  onTestFinished(() => void vi.unstubAllGlobals());
+  let asked = 0;
+  let isAway = true;
+  const trivium = createTrivium({
+    url: proxied.testbed.url,
+    async fetch(url, init) {
+      asked++;
+      if (isAway) throw new TypeError('The network is away.');
+      return fetch(url, init);
+    },
+  });
+  onTestFinished(() => trivium.dispose());
+  page.dispatchEvent(new Event('online'));
+  await expect(trivium.refresh()).rejects.toMatchObject({ code: 'UNREACHABLE' });
+  expect([trivium.session.status, asked]).toEqual(['unknown', 1]);
+  isAway = false;
+  page.dispatchEvent(new Event('online'));
+  await expect.poll(() => trivium.session.status).toBe('signed-out');
+});
+
 test('a page whose browser keeps no cookie keeps the token, also if the same person signs in again', async () => {
   vi.stubGlobal('document', new EventTarget());
   vi.stubGlobal('window', new EventTarget());
