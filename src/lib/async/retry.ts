@@ -1,8 +1,15 @@
 /** Ends the pauses of retries early, since what failed may succeed now. */
 export class Waker {
   readonly #pauses = new Set<() => void>();
+  #wakes = 0;
+
+  /** How often `wake` was called: who is not pausing then learns of it by this. */
+  get wakes(): number {
+    return this.#wakes;
+  }
 
   wake(): void {
+    this.#wakes += 1;
     for (const endEarly of this.#pauses) endEarly();
   }
 
@@ -31,7 +38,7 @@ export interface RetryOptions {
   pauseMs(failures: number, error: unknown): number | undefined | Promise<number | undefined>;
   /** Whether anybody still waits for the result; asked after each failure and each pause. By default yes. */
   isWanted?(): boolean;
-  /** After a pause that it has ended, the failures are counted anew. */
+  /** After a pause that it has ended, or an attempt during which it woke, the failures are counted anew. */
   readonly waker?: Waker;
   /** Whether a pause keeps the process alive. By default it does not. */
   readonly keepsAlive?: boolean;
@@ -46,14 +53,16 @@ export async function retry<T>(work: (restart: () => void) => Promise<T>, option
   const attempt = () => work(() => (failures = 0));
   const { pauseMs, isWanted = () => true, waker = new Waker(), keepsAlive } = options;
   for (;;) {
+    const began = waker.wakes;
     try {
       return await attempt();
     } catch (error) {
       if (!isWanted()) throw error;
-      failures += 1;
+      const failed = waker.wakes;
+      failures = failed === began ? failures + 1 : 1;
       const ms = await pauseMs(failures, error);
       if (ms === undefined) throw error;
-      if (await waker.pause(ms, keepsAlive)) failures = 0;
+      if (waker.wakes !== failed || (await waker.pause(ms, keepsAlive))) failures = 0;
       if (!isWanted()) throw error;
     }
   }

@@ -79,6 +79,33 @@ describe('retry', () => {
     expect(triedAt).toEqual([0, 100, 300, 400, 500]);
   });
 
+  test('pauses only shortly after an attempt during which it was woken', async () => {
+    const { work, triedAt } = failing(4);
+    const waker = new Waker();
+    const slow = async () => {
+      const result = work();
+      if (triedAt.length === 4) waker.wake();
+      return result;
+    };
+    const done = retry(slow, { pauseMs, waker });
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await done).toBe('done');
+    expect(triedAt).toEqual([0, 100, 300, 600, 700]);
+  });
+
+  test('does not pause if it was woken while it found out for how long', async () => {
+    const { work, triedAt } = failing(3);
+    const waker = new Waker();
+    const asked = async (failures: number) => {
+      if (failures === 2) waker.wake();
+      return pauseMs(failures);
+    };
+    const done = retry(work, { pauseMs: asked, waker });
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await done).toBe('done');
+    expect(triedAt).toEqual([0, 100, 100, 200]);
+  });
+
   test('counts a failure as the first again after work that got so far', async () => {
     const failures: number[] = [];
     let attempts = 0;
