@@ -110,7 +110,7 @@ async function storeInTime<T>(store: () => Promise<T>): Promise<T> {
   const pauseMs = (failures: number, error: unknown) =>
     error instanceof SecretLost ? undefined : storingPauses(failures);
   try {
-    return await retry(store, { pauseMs, isWanted, keepsAlive: true });
+    return await retry(store, { pauseMs, isWanted });
   } catch (cause) {
     throw cause instanceof SecretLost ? cause : new SecretLost('NOT_STORED', cause);
   }
