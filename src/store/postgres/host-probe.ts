@@ -39,6 +39,7 @@ const question = {
 export class HostProbe {
   readonly host: Host;
   #client: Client | undefined;
+  #isStopped = false;
 
   constructor(host: Host) {
     this.host = host;
@@ -54,7 +55,7 @@ export class HostProbe {
       const timeline = await readTimeline(client, isStandby);
       return { host, state: isStandby ? 'standby' : 'writer', timeline, ...own };
     } catch (error) {
-      this.stop();
+      this.#disconnect();
       const { message, code } = error as NodeJS.ErrnoException;
       const fault = message || String(code);
       return { host, state: 'silent', timeline: 0, isForsaken: false, started: '', fault };
@@ -66,6 +67,7 @@ export class HostProbe {
     client.on('error', () => undefined); // the next question fails, and finds out by itself
     try {
       await client.connect();
+      if (this.#isStopped) throw new Error('It is no longer asked.');
       return client;
     } catch (error) {
       void client.end().catch(() => undefined);
@@ -73,7 +75,13 @@ export class HostProbe {
     }
   }
 
+  /** From now on it finds the server silent. */
   stop(): void {
+    this.#isStopped = true;
+    this.#disconnect();
+  }
+
+  #disconnect(): void {
     const client = this.#client;
     this.#client = undefined;
     void client?.end().catch(() => undefined); // not awaited: a server that is mute would not say goodbye

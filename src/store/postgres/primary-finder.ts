@@ -32,6 +32,7 @@ export class PrimaryFinder {
   #isStarted = false;
   #findings: readonly Finding[] = [];
   #timer: NodeJS.Timeout | undefined;
+  #isStopped = false;
   /** Why there is none to write to, as it was logged. */
   #trouble: string | undefined;
 
@@ -67,13 +68,16 @@ export class PrimaryFinder {
   }
 
   stop(): void {
+    this.#isStopped = true;
     clearInterval(this.#timer);
     for (const probe of this.#probes) probe.stop();
   }
 
   async #round(): Promise<void> {
     if (this.#probes.length === 0) return;
-    this.#findings = await Promise.all(this.#probes.map((probe) => probe.ask()));
+    const findings = await Promise.all(this.#probes.map((probe) => probe.ask()));
+    if (this.#isStopped) return; // they were silent because of that
+    this.#findings = findings;
     for (const { timeline } of this.#findings) this.#fence.see(timeline);
     const writers = this.#findings.filter(
       (finding) => isOnTimeline(finding, this.#fence.highest) && !this.#mayBeOld(finding),
