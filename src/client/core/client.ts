@@ -66,8 +66,8 @@ export class Client {
   readonly #postByCookie: Post;
   readonly #live: Live;
   readonly #page: Page;
-  /** Whether anybody has asked who is signed in. */
-  #isAsked = false;
+  /** Whether nobody answered when it was last asked who is signed in. */
+  #isUnanswered = false;
 
   constructor(options: TriviumOptions) {
     const url = (this.url = new URL(options.url).origin);
@@ -113,8 +113,11 @@ export class Client {
   async refresh(): Promise<Session> {
     const { keeper } = this;
     const { epoch } = keeper;
-    this.#isAsked = true;
-    const { viewer } = await this.run(ViewerDocument);
+    this.#isUnanswered = false;
+    const { viewer } = await this.run(ViewerDocument).catch((error: unknown) => {
+      this.#isUnanswered = true;
+      throw error;
+    });
     if (epoch !== keeper.epoch) return keeper.session;
     if (viewer) keeper.signedIn(viewer, keeper.credentials().token);
     else this.#ended(epoch);
@@ -197,7 +200,7 @@ export class Client {
   #wake(): void {
     this.#live.wake();
     const { status } = this.keeper.session;
-    if (status === 'signed-in' || (status === 'unknown' && this.#isAsked)) this.#refreshLater();
+    if (status === 'signed-in' || (status === 'unknown' && this.#isUnanswered)) this.#refreshLater();
   }
 
   /** Another tab has signed in or out. */

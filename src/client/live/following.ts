@@ -114,7 +114,7 @@ export class Following<State extends Asked> {
     const failure = await this.ask(this.#subject.query[1], (data) => {
       this.#subject.begin(data);
       this.#cursor = data['liveCursor'] as string;
-      if (this.#listeners.size > 0) this.#follow(this.#cursor);
+      if (this.#listeners.size > 0) this.#follow(this.#cursor, attempts);
     });
     if (failure && isPassing(failure)) void this.#loadLater(failure, attempts);
   }
@@ -125,18 +125,22 @@ export class Following<State extends Asked> {
     if (mine === this.#epoch && this.#listeners.size > 0) await this.#load(attempts + 1);
   }
 
-  #follow(after: string): void {
+  /** Follows from a place in the log; `attempts` counts the places that did not count. */
+  #follow(after: string, attempts = 0): void {
     const { updates, one } = this.#subject;
+    let failed = attempts;
     this.#part = streamsOf(this.#trivium).join(...updates, after, {
       next: ({ data }) => {
+        failed = 0;
         const [update] = Object.values((data ?? {}) as Record<string, Record<string, Entity> | null>);
         if (update?.[one]) this.#subject.take(update[one]);
       },
       error: (failure) => {
         this.#leave();
+        if (!isPlaceLost(failure)) return this.show({ error: failure } as Partial<State>);
         // What was missed cannot be told any more.
-        if (isPlaceLost(failure)) void this.reload();
-        else this.show({ error: failure } as Partial<State>);
+        this.#cursor = undefined;
+        return void this.#loadLater(failure, failed);
       },
     });
   }

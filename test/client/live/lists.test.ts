@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { TriviumError } from '../../../src/client/core/error.js';
 import type { Answer, Sink, Trivium } from '../../../src/client/core/trivium.js';
 import { createLiveList, type LiveList } from '../../../src/client/live/store.js';
 import type { ShipmentFilter, ShipmentPartsFragment } from '../../../src/client/generated/index.js';
@@ -134,6 +135,31 @@ test('a list that cannot be asked for is asked for again until it comes', async 
   proxied.proxy.shut(false);
   await expect.poll(() => isRight(list, {})).toBe('right');
   expect(list.state.error).toBeUndefined();
+});
+
+test('a list whose place does not count, however often it is asked for, is asked for ever more rarely', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const page = { edges: [], pageInfo: { hasNextPage: false, endCursor: null } };
+  let asked = 0;
+  const trivium = {
+    execute() {
+      asked++;
+      return Promise.resolve({ data: { liveCursor: 'of another replica', shipments: page } });
+    },
+    subscribe(_: unknown, __: unknown, sink: Sink) {
+      setTimeout(() => sink.error(new TriviumError('CURSOR_INVALID', 'Other keys.')), 10);
+      return () => {};
+    },
+  } as unknown as Trivium;
+  const leave = createLiveList(trivium, 'shipments').listen(() => {});
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(asked).toBeGreaterThan(2);
+  expect(asked).toBeLessThan(10);
+  leave();
+  const before = asked;
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(asked).toBe(before);
 });
 
 /** A client that is answered by hand. */
