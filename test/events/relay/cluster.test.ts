@@ -20,7 +20,7 @@ import { openTestLog, type TestLog } from '../test-log.js';
 
 const endpoint: Endpoint = { family: 'shipments', id: 'sub_relay', secret: 'a-secret-of-the-test' };
 const random = createRandom('relay');
-const paceMs = 20;
+const paceMs = 40;
 /** Slower, where time must pass. */
 const slowPaceMs = 200;
 /** As long as the stream keeps what is published. */
