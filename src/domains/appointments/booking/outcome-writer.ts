@@ -1,12 +1,13 @@
 import { retry, retryFailed, Waker } from '../../../lib/async/retry.js';
+import { withTimeout } from '../../../lib/async/timeout.js';
 import type { Telemetry } from '../../../lib/telemetry/telemetry.js';
 
 /** Writes how bookings ended, and retries where that fails. A row that is never written reads as unconfirmed. */
 export interface Settling {
   /**
-   * Resolves once the row is written, or after the first attempts; further ones then follow in the background, for ten
-   * minutes. `write` has to be idempotent: it may run again after it has taken effect. Never rejects: whether a booking
-   * is made does not depend on its row.
+   * Resolves once the row is written, after the first attempts, or after five seconds; further attempts then follow in
+   * the background, for ten minutes. `write` has to be idempotent: it may run again after it has taken effect. Never
+   * rejects: whether a booking is made does not depend on its row.
    */
   settle(bookingId: string, write: () => Promise<void>): Promise<void>;
   /** Resolves when this row is written or given up; undefined if no retries are under way. */
@@ -17,6 +18,8 @@ export interface Settling {
   stop(): void;
 }
 
+/** How long `settle` waits for a database that may hang: whoever has booked waits for it. */
+const patienceMs = 5_000;
 /** The pause after each failure. `settle` waits for the first ones. */
 const firstPausesMs = [100, 500];
 const laterPausesMs = [1_000, 2_000, ...Array.from({ length: 120 }, () => 5_000)];
@@ -39,17 +42,18 @@ class OutcomeWriter implements Settling {
   }
 
   async settle(booking: string, write: () => Promise<void>): Promise<void> {
+    const first = retry(write, {
+      pauseMs: (failures) => (this.#isStopped ? undefined : firstPausesMs[failures - 1]),
+      keepsAlive: true,
+    });
     try {
-      await retry(write, {
-        pauseMs: (failures) => (this.#isStopped ? undefined : firstPausesMs[failures - 1]),
-        keepsAlive: true,
-      });
+      await withTimeout(patienceMs, first, 'The database did not answer');
     } catch (error) {
       this.#options.log.warn(
         { err: error, booking },
         'the outcome of a booking could not be stored yet; retrying',
       );
-      this.#retries.set(booking, this.#retryInBackground(booking, write, error));
+      this.#retries.set(booking, this.#goOn(booking, write, first));
     }
   }
 
@@ -71,9 +75,11 @@ class OutcomeWriter implements Settling {
     return this.#isHurried ? hurriedPauseMs : laterPausesMs[failures - 1];
   };
 
-  async #retryInBackground(booking: string, write: () => Promise<void>, failure: unknown): Promise<void> {
+  /** Never rejects. */
+  async #goOn(booking: string, write: () => Promise<void>, first: Promise<void>): Promise<void> {
+    const later = { pauseMs: this.#laterPauseMs, waker: this.#waker };
     try {
-      await retryFailed(failure, write, { pauseMs: this.#laterPauseMs, waker: this.#waker });
+      await first.catch((failure: unknown) => retryFailed(failure, write, later));
       this.#options.log.info({ booking }, 'the outcome of a booking was stored after retries');
     } catch (error) {
       this.#options.log.error({ err: error, booking }, 'the outcome of a booking could not be stored');

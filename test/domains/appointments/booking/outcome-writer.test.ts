@@ -49,3 +49,20 @@ test('gives up at the next failure once it is stopped', async () => {
     'the outcome of a booking could not be stored',
   ]);
 });
+
+test('waits some seconds for a database that hangs, and stores the outcome once it answers', async () => {
+  const logged: string[] = [];
+  const write = (line: string) => void logged.push((JSON.parse(line) as { msg: string }).msg);
+  const settling = createSettling(createTelemetry('info', { write }));
+  const attempts: (() => void)[] = [];
+  const settled = settling.settle('booking', () => new Promise((resolve) => void attempts.push(resolve)));
+  await vi.advanceTimersByTimeAsync(5_000);
+  await settled;
+  const pending = settling.pending('booking');
+  await vi.advanceTimersByTimeAsync(minuteMs);
+  expect(attempts).toHaveLength(1);
+  attempts[0]!();
+  await pending;
+  expect(settling.pending('booking')).toBeUndefined();
+  expect(logged).toEqual([retrying, 'the outcome of a booking was stored after retries']);
+});
