@@ -16,7 +16,7 @@ import type { Gateway } from './gateway.js';
 import { deliveryEvents, paymentEvent, shipmentEvent } from './live-event.js';
 import { createLiveLog, type Family, type LiveEvent, type LiveLog } from './live-log.js';
 import { recentDeliveries, recentPaymentEvents, recentShipmentEvents, type Recent } from './recent.js';
-import { retryAfter } from './retry.js';
+import { retryAfter, retrySoon } from './retry.js';
 
 /** A shipment's event and the shipment just after it. */
 export type ShipmentUpdate = ShipmentUpdatesSubscription['shipmentUpdates'];
@@ -151,11 +151,9 @@ function follow<Data, Update extends { readonly cursor: string; readonly replaye
   function failed(error: GatewayError): void {
     if (stopped) return;
     if (isUnauthenticated(error)) return ended();
-    if (isPlaceLost(error)) {
-      after.delete(family);
-      return void start();
-    }
-    stop = retryAfter(error, () => void start());
+    const again = (): void => void start();
+    if (isPlaceLost(error)) after.delete(family);
+    stop = isPlaceLost(error) ? retrySoon(again) : retryAfter(error, again);
   }
   function next(data: Data): void {
     const update = updateOf(data);
