@@ -26,6 +26,7 @@ export class IncomingRequest extends IncomingMessage {
   private held: Buffer | undefined;
   private filled = 0;
   private chunks = 0;
+  private cutOff: (() => void) | undefined;
 
   get upgrade(): boolean {
     if (!this.offered) return false;
@@ -42,12 +43,19 @@ export class IncomingRequest extends IncomingMessage {
   override push(chunk: Buffer | null): boolean {
     if (chunk === null || chunk.length >= blockLength) {
       this.pushHeld();
+      if (chunk === null && this.cutOff) this.socket.off('close', this.cutOff);
       return chunk === null ? super.push(null) : this.pushOn(chunk);
     }
     const fits = this.filled + chunk.length <= blockLength && this.chunks < blockChunks;
     const wantsMore = fits || this.pushHeld();
     this.hold(chunk);
     return wantsMore;
+  }
+
+  /** From now on its connection's end is its own, which Node.js does not see to if it is answered before it has arrived. */
+  protected endWithConnection(): void {
+    this.cutOff = () => void this.destroy();
+    this.socket.once('close', this.cutOff);
   }
 
   /** Returns whether more is wanted. */
@@ -129,6 +137,7 @@ export function createRequestClass(
     private charge(bytes: number): boolean {
       this.uncharged += bytes;
       if (this.arriving && this.uncharged < littleMore) return true;
+      if (!this.arriving) this.endWithConnection();
       this.arriving ??= ledger.open(callerOf(this), 'arriving', () => void this.destroy());
       const buffers = Math.min(this.arriving.buffers + this.uncharged, maxBodyBytes);
       this.uncharged = 0;
