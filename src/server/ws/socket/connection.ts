@@ -21,6 +21,8 @@ const maxUnknownBytes = 64 * 1024;
 export const maxFragments = 256;
 const fragmentBytes = 200;
 const leastFragment = 7;
+/** What a ping or pong of a client has on the wire besides its payload: type, length and mask. */
+const controlHead = 6;
 /** What each chunk of a message takes in the heap, and what is not worth charging. */
 const chunkBytes = 250;
 const littleArriving = 4 * 1024;
@@ -67,6 +69,8 @@ export class Connection implements ProtocolSocket {
   /** The message that has begun to arrive. */
   readonly #arriving: Holding;
   #arrivingBytes = 0;
+  /** Those of pings and pongs among them. */
+  #controlBytes = 0;
   #chunks = 0;
   readonly #leaving: Holding;
   /** Messages that wait for one before them. */
@@ -91,6 +95,8 @@ export class Connection implements ProtocolSocket {
     chargeWaiting(socket, this.#leaving);
     // Before `ws` has it, which may find the end of the message in it.
     stream.prependListener('data', (chunk: Buffer) => this.#arrive(chunk.length));
+    const passControl = ({ length }: Buffer) => this.#passControl(length);
+    socket.on('ping', passControl).on('pong', passControl);
   }
 
   /** Keeps the credentials of `connection_init` from graphql-ws, which would hold them while the socket is open. */
@@ -122,6 +128,20 @@ export class Connection implements ProtocolSocket {
     const heap = fragments * fragmentBytes + this.#chunks * chunkBytes;
     if (!this.#arriving.resize(heap, this.#arrivingBytes)) return this.socket.terminate();
     if (this.#arrivingBytes >= longReading && !this.socket.isPaused) void this.#readOnInTurn();
+  }
+
+  /** A client that is sent updates may answer pings, and say nothing else, for days. */
+  #passControl(length: number): void {
+    this.#controlBytes += controlHead + length;
+    // What comes between the parts of a message is kept with them, in the same chunks.
+    if (this.#controlBytes >= this.#arrivingBytes) this.#clearArriving();
+  }
+
+  #clearArriving(): void {
+    this.#arrivingBytes = 0;
+    this.#controlBytes = 0;
+    this.#chunks = 0;
+    this.#arriving.release();
   }
 
   /** Many that send long messages at once are read a few at a time. */
@@ -162,9 +182,7 @@ export class Connection implements ProtocolSocket {
     const operations = new Operations(handle as (message: unknown) => Promise<void>, this);
     this.operations = operations;
     this.socket.on('message', (data: Buffer) => {
-      this.#arrivingBytes = 0;
-      this.#chunks = 0;
-      this.#arriving.release();
+      this.#clearArriving();
       if (this.#waiting) this.#waiting.push(data);
       else if (data.length > longMessage) void this.#takeInTurns([data], operations);
       else this.#take(data, operations);

@@ -9,6 +9,7 @@ import { MemoryLedger } from '../../../../src/lib/memory-ledger.js';
 import { createAdmission } from '../../../../src/server/operation/admission.js';
 import { Connection } from '../../../../src/server/ws/socket/connection.js';
 import { createTelemetry } from '../../../../src/lib/telemetry/telemetry.js';
+import { scrape } from '../../../support/metrics.js';
 
 /** Both ends of a new connection. */
 async function connect() {
@@ -64,4 +65,30 @@ test('is read on with, in a long message, only when it is its caller’s turn', 
   isOpen = true;
   open();
   expect(await handled).toBe('pong');
+});
+
+test('holds nothing of pings and pongs, but of a message that they come between', async () => {
+  const { client, socket, request } = await connect();
+  const telemetry = createTelemetry('silent');
+  const options = { telemetry, admission: createAdmission(new MemoryLedger(telemetry)), caller: 'network' };
+  const handled: unknown[] = [];
+  new Connection(socket, request, options).onMessage(async (message) => void handled.push(message));
+  const held = () => scrape(telemetry.metrics, 'trivium_memory_held_bytes{kind="arriving"}');
+  await once(client, 'open');
+  /** Resolves once the gateway has read them, and all that was sent before. */
+  const pass = async () => {
+    for (let sent = 0; sent < 100; sent += 1) client.pong('x'.repeat(100));
+    client.ping('last');
+    await once(client, 'pong');
+  };
+
+  await pass();
+  expect(await held()).toBe(0);
+  client.send(`{"type":"${'x'.repeat(5_000)}`, { fin: false });
+  await pass();
+  expect(await held()).toBeGreaterThan(15_000);
+  client.send('"}');
+  await pass();
+  expect(handled).toHaveLength(1);
+  expect(await held()).toBe(0);
 });
