@@ -119,7 +119,7 @@ export class Client {
       throw error;
     });
     if (epoch !== keeper.epoch) return keeper.session;
-    if (viewer) keeper.signedIn(viewer, keeper.credentials().token);
+    if (viewer) keeper.confirmed(viewer);
     else this.#ended(epoch);
     return keeper.session;
   }

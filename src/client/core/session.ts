@@ -33,7 +33,10 @@ export interface SessionKeeper {
   /** Counts sign-ins and sign-outs: an answer to an older request says nothing about the session of now. */
   readonly epoch: number;
   credentials(): Credentials;
+  /** Somebody has signed in, perhaps again. */
   signedIn(viewer: Viewer, token: string | undefined): void;
+  /** The gateway says for whom the credentials of now are. */
+  confirmed(viewer: Viewer): void;
   /** Nobody is signed in any more; `ended` if it was not asked for. */
   signedOut(ended: boolean): void;
   /** Forgets the token that is kept here, and reads that of the storage: another tab signed in or out. */
@@ -72,10 +75,13 @@ export function createSessionKeeper({ url, token, storage, usesCookie }: Session
     },
     credentials: () => ({ token: kept, credentials: usesCookie && kept === undefined ? 'include' : 'omit' }),
     signedIn(viewer, next) {
-      const isSame = next === kept && (session.status === 'unknown' || session.viewer?.id === viewer.id);
-      if (!isSame) keep(next);
+      keep(next);
+      tell({ status: 'signed-in', viewer, ended: false });
+    },
+    confirmed(viewer) {
+      if (session.status !== 'unknown' && session.viewer?.id !== viewer.id) keep(kept);
       // The gateway's word that nothing has changed is no change.
-      if (isSame && JSON.stringify(viewer) === JSON.stringify(session.viewer)) return;
+      if (JSON.stringify(viewer) === JSON.stringify(session.viewer)) return;
       tell({ status: 'signed-in', viewer, ended: false });
     },
     signedOut(ended) {

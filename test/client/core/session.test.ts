@@ -117,6 +117,28 @@ test('a page that could not learn who is signed in asks again when the network i
   await expect.poll(() => trivium.session.status).toBe('signed-out');
 });
 
+test('a request from before a sign-in that is refused late does not end the new session', async () => {
+  vi.stubGlobal('document', new EventTarget());
+  vi.stubGlobal('window', new EventTarget());
+  onTestFinished(() => void vi.unstubAllGlobals());
+  const viewer = { id: 'user', email: demo.email };
+  let refuse: (answer: Response) => void = () => {};
+  const trivium = createTrivium({
+    url: 'http://127.0.0.1:4000',
+    async fetch(_, init) {
+      const { query } = JSON.parse(init!.body as string) as { query: string };
+      if (query.includes('query Notes')) return new Promise<Response>((resolve) => (refuse = resolve));
+      return Response.json({ data: { viewer, signIn: { viewer, sessionToken: 'token', errors: [] } } });
+    },
+  });
+  onTestFinished(() => trivium.dispose());
+  const early = trivium.query(NotesDocument);
+  await trivium.signIn(demo.email, demo.password);
+  refuse(Response.json({ errors: [{ message: 'no', extensions: { code: 'UNAUTHENTICATED' } }] }));
+  await expect(early).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+  expect(trivium.session).toMatchObject({ status: 'signed-in', viewer });
+});
+
 test('a page whose browser keeps no cookie keeps the token, also if the same person signs in again', async () => {
   vi.stubGlobal('document', new EventTarget());
   vi.stubGlobal('window', new EventTarget());
