@@ -119,9 +119,14 @@ export class Following<State extends Asked> {
     if (failure && isPassing(failure)) void this.#loadLater(failure, attempts);
   }
 
+  /** Asks again after a pause, which the return of the network ends. */
   async #loadLater({ retryAfter = 0 }: TriviumError, attempts: number): Promise<void> {
     const mine = this.#epoch;
+    const page = typeof window === 'undefined' ? undefined : window;
+    const hurry = () => this.#pauses.skip();
+    page?.addEventListener('online', hurry);
     await this.#pauses.wait(attempts, retryAfter * 1_000);
+    page?.removeEventListener('online', hurry);
     if (mine === this.#epoch && this.#listeners.size > 0) await this.#load(attempts + 1);
   }
 

@@ -162,6 +162,23 @@ test('a list whose place does not count, however often it is asked for, is asked
   expect(asked).toBe(before);
 });
 
+test('a list that could not be asked for is asked for as soon as the network is back', async () => {
+  vi.useFakeTimers();
+  const page = new EventTarget();
+  vi.stubGlobal('window', page);
+  onTestFinished(() => {
+    vi.useRealTimers();
+    vi.unstubAllGlobals();
+  });
+  const execute = vi.fn<Trivium['execute']>().mockRejectedValue(new TriviumError('UNREACHABLE', 'away'));
+  onTestFinished(createLiveList({ execute } as unknown as Trivium, 'shipments').listen(() => {}));
+  await vi.advanceTimersByTimeAsync(60_000);
+  const asked = execute.mock.calls.length;
+  page.dispatchEvent(new Event('online'));
+  await vi.advanceTimersByTimeAsync(0);
+  expect(execute).toHaveBeenCalledTimes(asked + 1);
+});
+
 /** A client that is answered by hand. */
 function createManual() {
   const answers: ((data: object) => void)[] = [];
