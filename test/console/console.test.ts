@@ -101,6 +101,15 @@ describe.skipIf(skipBrowserTests)('the console (needs Chromium)', () => {
       .toMatch(/^#\/shipments\?(?=.*stage=CREATED)(?=.*carrier=ups)/);
   });
 
+  test('keeps what is typed into a filter as it is, also where typing pauses after a blank', async () => {
+    await ui.open('#/shipments');
+    const carrier = ui.page.getByLabel('Carrier');
+    await carrier.pressSequentially('royal ');
+    await expect.poll(() => new URL(ui.page.url()).hash, soon).toBe('#/shipments?carrier=royal');
+    await carrier.pressSequentially('mail');
+    await expect.poll(() => new URL(ui.page.url()).hash, soon).toBe('#/shipments?carrier=royal+mail');
+  });
+
   test('says why nobody could be signed out', async () => {
     await ui.open('#/live');
     await ui.page.route('**/graphql', (route) => route.abort());

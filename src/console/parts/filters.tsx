@@ -49,7 +49,8 @@ export function TextFilter({
 }: FilterProps & { readonly hint: string }): ReactElement {
   const [value, set] = useParam(place, name);
   const [typed, setTyped] = useState(value);
-  useEffect(() => setTyped(value), [value]);
+  // A blank at the end is kept: more may follow.
+  useEffect(() => setTyped((now) => (now.trim() === value ? now : value)), [value]);
   // With the address as it is then: another filter may have been chosen meanwhile.
   const apply = useEffectEvent(() => {
     if (typed.trim() !== value) set(typed.trim());
