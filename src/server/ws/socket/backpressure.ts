@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 import type { Holding } from '../../../lib/memory-ledger.js';
+import { pauseReading } from './pauses.js';
 
 /** The close code for a client too slow to keep up; it can resume. */
 const tooSlow = 4290;
@@ -12,6 +13,8 @@ const littleWaiting = 16 * 1024;
 const heapOfFrames = 4;
 
 const leaving = new WeakMap<WebSocket, Holding>();
+/** Sockets from which nothing is read until an answer is written. */
+const answering = new WeakSet<WebSocket>();
 
 /** Has what waits for a socket charged to this holding. Without, only its length is bounded. */
 export function chargeWaiting(socket: WebSocket, holding: Holding): void {
@@ -20,11 +23,11 @@ export function chargeWaiting(socket: WebSocket, holding: Holding): void {
 
 /**
  * Whether a live update may be sent to this socket. One that does not keep up, or has no room in the ledger, is closed
- * with `4290`; one that is paused has an answer under way, behind which updates may wait.
+ * with `4290`; behind a long answer that is under way updates may wait.
  */
 export function canSendUpdate(socket: WebSocket): boolean {
   if (socket.readyState !== socket.OPEN) return false;
-  const isLate = !socket.isPaused && socket.bufferedAmount > maxWaitingBytes;
+  const isLate = !answering.has(socket) && socket.bufferedAmount > maxWaitingBytes;
   return !isLate && hold(socket) ? true : tooLate(socket);
 }
 
@@ -63,9 +66,13 @@ export function sendAnswer(socket: WebSocket, stream: Socket, text: string): Pro
       hold(socket);
       resolve();
     });
-    if (socket.isPaused || socket.bufferedAmount <= maxWaitingBytes) return;
-    socket.pause();
-    stream.once('drain', () => socket.resume());
+    if (answering.has(socket) || socket.bufferedAmount <= maxWaitingBytes) return;
+    answering.add(socket);
+    const readOn = pauseReading(socket);
+    stream.once('drain', () => {
+      answering.delete(socket);
+      readOn();
+    });
   });
 }
 

@@ -8,6 +8,7 @@ import { userCaller, type Holding } from '../../../lib/memory-ledger.js';
 import { longReading, type Admission } from '../../operation/admission.js';
 import { chargeWaiting, sendAnswer } from './backpressure.js';
 import { Operations } from './operation-ids.js';
+import { pauseReading } from './pauses.js';
 import { Heartbeat } from '../heartbeat.js';
 
 const serviceRestart = 1012;
@@ -146,9 +147,9 @@ export class Connection implements ProtocolSocket {
 
   /** Many that send long messages at once are read a few at a time. */
   async #readOnInTurn(): Promise<void> {
-    this.socket.pause();
+    const readOn = pauseReading(this.socket);
     await this.#admission.toRead(this.caller);
-    if (!this.#waiting) this.socket.resume();
+    readOn();
   }
 
   get protocol(): string {
@@ -201,13 +202,13 @@ export class Connection implements ProtocolSocket {
   /** Reads no more until all these are taken, one in each turn. */
   async #takeInTurns(waiting: Buffer[], operations: Operations): Promise<void> {
     this.#waiting = waiting;
-    this.socket.pause();
+    const readOn = pauseReading(this.socket);
     for (let data = waiting.shift(); data; data = waiting.shift()) {
       const message = data;
       await this.#admission.inTurn(this.caller, () => this.#take(message, operations));
     }
     this.#waiting = undefined;
-    this.socket.resume();
+    readOn();
   }
 
   /** Answers with the payload of the ping, as graphql-ws would, unless it is nested too deep to be written. */

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { canSendUpdate, sendAnswer } from '../../../../src/server/ws/socket/backpressure.js';
+import { pauseReading } from '../../../../src/server/ws/socket/pauses.js';
 import { openPair } from '../socket-pair.js';
 
 const megabyte = 1024 * 1024;
@@ -40,6 +41,21 @@ test('does not read from a client while a long answer to it is unsent', async ()
   await sent;
   await expect.poll(() => read).toEqual(['asks on']);
   await expect.poll(() => received).toEqual([long.length]);
+});
+
+test('stays paused while either a long answer is unsent or long messages are read in turns', async () => {
+  const { socket, client, answer } = await open();
+  const readOn = pauseReading(socket);
+  const sent = answer(long);
+  readOn();
+  expect(socket.isPaused).toBe(true);
+  const readOnLater = pauseReading(socket);
+  client.resume();
+  await sent;
+  await turn();
+  expect(socket.isPaused).toBe(true);
+  readOnLater();
+  expect(socket.isPaused).toBe(false);
 });
 
 test('queues more live updates behind an answer than without one', async () => {
