@@ -20,16 +20,15 @@ const maxLogged = 10_000;
 /** Which documents may run, and which text an id stands for; on every transport the same. */
 export class TrustedDocuments {
   readonly #mode: TrustMode | undefined;
-  #manifest: Manifest | undefined;
+  #manifest: Manifest | undefined = undefined;
   readonly #log: Telemetry['log'];
   readonly #count: (outcome: 'refused' | 'ran' | 'unknown') => void;
   readonly #logged = createCache<true>(maxLogged, Infinity);
 
-  /** Without a mode any text runs, and no id is known. */
-  constructor({ log, metrics }: Telemetry, mode?: TrustMode, manifest?: Manifest) {
+  /** Until it has a manifest any text runs, and no id is known. */
+  constructor({ log, metrics }: Telemetry, mode?: TrustMode) {
     this.#log = log;
     this.#mode = mode;
-    this.#manifest = manifest;
     this.#count = (outcome) => void (metrics.untrustedDocuments.of(outcome).value += 1);
     metrics.gauge('trivium_trusted_documents', 'Documents in the manifest that is in use.', () => this.size);
   }

@@ -28,10 +28,8 @@ export async function watchDocuments(
   if (!settings) return { documents: new TrustedDocuments(telemetry), stop: () => undefined };
   const { path, mode } = settings;
   const { log } = telemetry;
-  const documents = new TrustedDocuments(telemetry, mode, await readOrRefuse(path, own));
-  log.info({ documents: documents.size, mode }, 'the trusted documents were read');
-
-  let reading: Promise<void> = Promise.resolve();
+  const documents = new TrustedDocuments(telemetry, mode);
+  let reading: Promise<unknown>;
   const reread = async (): Promise<void> => {
     try {
       documents.replace(await readManifest(path, own));
@@ -40,7 +38,13 @@ export async function watchDocuments(
       log.error({ err }, 'TRUSTED_DOCUMENTS was changed and cannot be used: the documents stay as they were');
     }
   };
-  return { documents, stop: followFile(path, () => void (reading = reading.then(reread))) };
+  // Before the first reading: what changes after it must not be missed.
+  const stop = followFile(path, () => void (reading = reading.then(reread)));
+  const first = readOrRefuse(path, own);
+  reading = first.catch(stop);
+  documents.replace(await first);
+  log.info({ documents: documents.size, mode }, 'the trusted documents were read');
+  return { documents, stop };
 }
 
 /** The manifest at `path`; throws a `ConfigError` that names the setting if it cannot be used. */
