@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { readConfig, type Config, type GatewayConfig } from '../config/config.js';
 import { ConfigError, type Environment } from '../config/environment.js';
 import { followFile } from '../config/follow-file.js';
@@ -29,7 +30,7 @@ export async function runGateway(program: Program, fail: (error: unknown) => voi
   const complete = withUpstreams(config, program.environment, sandbox);
   const gateway = await startGateway(complete, { telemetry, ...(sandbox && { sandbox }) }).catch(nameSetting);
   sandbox?.deliverTo(gateway.url);
-  const unwatch = watchGrants(program.environment, gateway, telemetry);
+  const unwatch = watchGrants(program.environment, config, gateway, telemetry);
   stop = async () => {
     unwatch();
     await gateway.stop();
@@ -132,23 +133,37 @@ export function warningsOfDatabase({ databaseUrl }: Config): readonly string[] {
       ];
 }
 
-/** Reads `GRANTS_FILE` anew when it changes; while it is wrong, what held before goes on. Returns a function that stops. */
-function watchGrants(environment: Environment, gateway: Gateway, { log }: Telemetry): () => void {
+/**
+ * Reads `GRANTS_FILE` anew when it changes, or has changed since the settings were read; while it is wrong, what held
+ * before goes on. Returns a function that stops.
+ */
+function watchGrants(
+  environment: Environment,
+  config: Config,
+  gateway: Gateway,
+  { log }: Telemetry,
+): () => void {
   const path = environment['GRANTS_FILE']?.trim();
   if (path === undefined || path === '') return () => undefined;
+  let held: unknown = config.grants;
 
   function reread(): void {
     try {
       const { grants } = readConfig({ GRANTS_FILE: path }, () => readFileSync(path!, 'utf8'));
+      if (isDeepStrictEqual(grants, held)) return;
+      held = grants;
       gateway.regrant(grants ?? new Map());
       log.info({ audit: true, addresses: grants?.size ?? 0 }, 'the grants were read anew');
     } catch (err) {
+      held = undefined; // so that the log also says when the file is right again
       const why = err instanceof ConfigError ? { faults: err.faults } : { err };
       log.error(why, 'GRANTS_FILE was changed and cannot be used: the grants stay as they were');
     }
   }
 
-  return followFile(path, reread);
+  const stop = followFile(path, reread);
+  reread();
+  return stop;
 }
 
 /** The addresses; the last line says that it is ready, which supervisors and scripts wait for. */
