@@ -31,7 +31,7 @@ function readParameters(url: string): OperationPayload | string {
   return check({
     query: searchParams.get('query'),
     documentId: searchParams.get('documentId'),
-    operationName: searchParams.get('operationName') || undefined,
+    operationName: searchParams.get('operationName'),
     ...objects,
   });
 }
@@ -43,12 +43,14 @@ function readBody(body: unknown): OperationPayload | string {
 }
 
 function check(request: Readonly<Record<string, unknown>>): OperationPayload | string {
-  const { operationName, variables } = request;
+  const { operationName, variables, extensions } = request;
   const requested = requestedDocument(request);
   if (typeof requested === 'string') return requested;
   if (requested.text === '') return noDocument;
   if (operationName != null && typeof operationName !== 'string') return '`operationName` must be a string.';
   if (variables != null && !isObject(variables)) return badObject('variables');
-  const { query, documentId, extensions } = request as OperationPayload;
-  return { query, documentId, extensions, operationName, variables };
+  if (extensions != null && !isObject(extensions)) return badObject('extensions');
+  const { query, documentId } = request as OperationPayload;
+  // An empty name is none, as over the other transports.
+  return { query, documentId, extensions, operationName: operationName || undefined, variables };
 }

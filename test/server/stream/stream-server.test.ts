@@ -187,10 +187,29 @@ describe('what is refused for good has a status', () => {
     expect([response.status, codesIn(await response.text())]).toEqual([400, [code]]);
   });
 
+  test('extensions that are no object', async () => {
+    for (const extensions of ['none', [], 1]) {
+      const response = await post({ query: '{ __typename }', extensions });
+      expect([response.status, codesIn(await response.text())]).toEqual([400, ['BAD_REQUEST']]);
+    }
+  });
+
   test.each(['HEAD', 'PUT', 'DELETE'])('the method %s', async (method) => {
     const { status, headers } = await fetch(`${testbed.url}/graphql/stream?query={__typename}`, { method });
     expect([status, headers.get('allow')]).toEqual([405, 'GET, POST']);
   });
+});
+
+/** Asks for a stream by POST. */
+function post(members: object): Promise<Response> {
+  const headers = { ...bearer(), 'content-type': 'application/json' };
+  return fetch(`${testbed.url}/graphql/stream`, { method: 'POST', headers, body: JSON.stringify(members) });
+}
+
+test('an empty name of an operation is none, by POST too', async () => {
+  const response = await post({ query: 'query Q { __typename }', operationName: '' });
+  expect(response.status).toBe(200);
+  expect(await response.text()).toContain('"data":{"__typename":"Query"}');
 });
 
 describe('the cookie counts', () => {
