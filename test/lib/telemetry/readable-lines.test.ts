@@ -14,3 +14,10 @@ test('a line has the level, the message and what else is known, an error its sta
   const failed = JSON.stringify({ level: 50, time, msg: 'failed', err: { stack: 'Error: x\n    at y' } });
   expect(readableLine(failed)).toBe('13:04:05 ERROR failed\n  Error: x\n      at y\n');
 });
+
+test('a control character in what is logged does not reach the terminal', () => {
+  const text = 'a\u001b[2J\u009b2J\r\nb';
+  const line = JSON.stringify({ level: 40, time: 0, msg: text, id: text, err: { stack: `Error: ${text}` } });
+  expect(readableLine(line).match(/(?!\n)\p{Cc}/gu)).toBe(null);
+  expect(readableLine(line)).toContain(String.raw`id=a\u001b[2J\u009b2J\u000d\u000ab`);
+});
