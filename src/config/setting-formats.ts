@@ -21,9 +21,10 @@ export const list = z.string().transform((text) =>
     .filter((item) => item !== ''),
 );
 
-/** An http or https address; slashes at its end are dropped. */
+/** An http or https address; blanks around it and slashes at its end are dropped. */
 export const httpUrl = z
   .string()
+  .trim()
   .refine((text) => /^https?:\/\/[^/?#]+/i.test(text) && URL.canParse(text), 'must be an http or https URL')
   .refine((text) => !/[?#]/.test(text), 'must have no query and no fragment')
   .refine((text) => !/^https?:\/\/[^/]*@/i.test(text), 'must not contain a user name or password')

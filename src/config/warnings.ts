@@ -63,7 +63,7 @@ function sorted(name: string): string {
 
 /** Both services have all their addresses below `/v1`. */
 function warnOfVersion(name: string, url: string | undefined): readonly string[] {
-  return url === undefined || /\/v\d+\/*$/.test(url)
+  return url === undefined || /\/v\d+\/*\s*$/.test(url)
     ? []
     : [
         `${name} does not end with /v1, with which the paths of the service begin: add it, unless a proxy does`,
@@ -72,7 +72,7 @@ function warnOfVersion(name: string, url: string | undefined): readonly string[]
 
 /** The documents of the service write the whole address of its call: `{auth_url}/oauth/token`. */
 function warnOfIssuer(url: string | undefined): readonly string[] {
-  return url !== undefined && /\/oauth\/token\/*$/.test(url)
+  return url !== undefined && /\/oauth\/token\/*\s*$/.test(url)
     ? ['APPOINTMENTS_AUTH_URL ends with /oauth/token, which the gateway adds: leave it out']
     : [];
 }

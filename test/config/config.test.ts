@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { readConfig, readSandboxConfig, type Config } from '../../src/config/config.js';
 import { ConfigError, type Environment } from '../../src/config/environment.js';
+import { warningsOf } from '../../src/config/warnings.js';
 import { upstreams } from './upstreams.js';
 
 const key = (byte: number) => Buffer.alloc(32, byte);
@@ -405,6 +406,16 @@ describe('faults', () => {
       expect(fault('https://u:p@a/v1')).toEqual([`${name}: must not contain a user name or password`]);
     },
   );
+
+  test('blanks around an address are no part of it', () => {
+    const blank = { ...upstreams, NOTES_BASE_URL: ' https://a/v1/ ', APPOINTMENTS_AUTH_URL: 'https://b\t' };
+    const config = read(blank);
+    expect([config.upstreams?.notes.baseUrl, config.upstreams?.appointments.authUrl]).toEqual([
+      'https://a/v1',
+      'https://b',
+    ]);
+    expect(warningsOf(blank)).toEqual([]);
+  });
 
   test.each(['two words', 'line\nbreak', 'tök'])(
     'a token that is invalid in a header is refused: %j',
