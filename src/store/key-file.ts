@@ -5,7 +5,6 @@ import {
   copyFileSync,
   existsSync,
   linkSync,
-  mkdirSync,
   openSync,
   readFileSync,
   readSync,
@@ -14,6 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { makeFolder } from './make-folder.js';
 import { UnusableDatabase } from './sql/unusable-database.js';
 
 /**
@@ -67,7 +67,7 @@ function isSqlite(path: string): boolean {
 function makeKey(path: string): void {
   const draft = `${path}.${randomUUID()}`;
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    makeFolder(dirname(path));
     writeFileSync(draft, `${randomBytes(32).toString('base64')}\n`, { flag: 'wx', mode: 0o600, flush: true });
     publish(draft, path);
   } catch (error) {

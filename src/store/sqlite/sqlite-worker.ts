@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { Kysely } from 'kysely';
@@ -7,6 +6,7 @@ import { answerRequests } from '../../lib/async/thread.js';
 import type { Bound } from '../sql/parameters.js';
 import type { AnyProcedure } from '../sql/writer-procedure.js';
 import type { Tables } from '../sql/schema.js';
+import { makeFolder } from '../make-folder.js';
 import { createSqliteDialect } from './sqlite-dialect.js';
 import { createStatements, toSqliteError } from './sqlite-statements.js';
 
@@ -33,7 +33,7 @@ function lock(path: string) {
 }
 
 function open(path: string) {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(path));
   const lockFile = lock(path);
   const database = new DatabaseSync(path, { timeout: busyMs });
   database.exec('pragma journal_mode = wal');
