@@ -49,6 +49,8 @@ export function readConfig(environment: Environment, read: (path: string) => str
   const config = toConfig(parsed.data);
   if (config.databaseListenUrl !== undefined && config.databaseUrl.startsWith('sqlite:'))
     throw new ConfigError(['DATABASE_LISTEN_URL: is only for a DATABASE_URL of the form postgres://…']);
+  if (config.metricsPort === config.port && config.port !== 0)
+    throw new ConfigError(['METRICS_PORT: must be another than PORT']);
   if (config.upstreams === null && !config.sandboxAllowed)
     throw new ConfigError([
       `SANDBOX: must be on for a sandbox that others can reach (HOST is ${config.host}); or set NOTES_BASE_URL and the other services`,

@@ -407,6 +407,11 @@ describe('faults', () => {
     },
   );
 
+  test('METRICS_PORT must be another than PORT, unless both are free ones', () => {
+    expect(faultsOf({ METRICS_PORT: '4000' })).toEqual(['METRICS_PORT: must be another than PORT']);
+    expect(read({ PORT: '0', METRICS_PORT: '0' }).metricsPort).toBe(0);
+  });
+
   test('blanks around an address are no part of it', () => {
     const blank = { ...upstreams, NOTES_BASE_URL: ' https://a/v1/ ', APPOINTMENTS_AUTH_URL: 'https://b\t' };
     const config = read(blank);
