@@ -1,5 +1,6 @@
 import { print, type DocumentNode, type FieldNode } from 'graphql';
 import { isPlaceLost, TriviumError, type Answer } from '../core/error.js';
+import { createPauses } from '../core/pause.js';
 import type { Sink } from '../core/transport.js';
 import type { Trivium } from '../core/trivium.js';
 import { Cover, type CoveredList, type List } from './cover.js';
@@ -51,6 +52,9 @@ export class Coverage {
   readonly #freshest = new Freshest();
   readonly #lists = new Map<string, List>();
   readonly #covers = new Set<Cover>();
+  readonly #pauses = createPauses();
+  /** How often lists have lost their place since the last event. */
+  #losses = 0;
   /** Counts who was signed in. */
   #epoch = 0;
 
@@ -100,7 +104,7 @@ export class Coverage {
       join: (list, listener) => this.#streams.join(document, withoutAfter(variables), list.cursor, listener),
       take: (list, answer) => this.#take(list, this.#freshest.refresh(answer)),
       fail: (failure) => {
-        if (isPlaceLost(failure)) return this.#expire();
+        if (isPlaceLost(failure)) return void this.#expire();
         stop();
         return error(failure);
       },
@@ -118,14 +122,18 @@ export class Coverage {
     for (const cover of this.#covers) cover.startAgain();
   }
 
-  /** The log cannot be read from where a list is: all lists are asked for again. */
-  #expire(): void {
+  /** The log cannot be read from where a list is: all lists are asked for again, after a pause if that has not helped. */
+  async #expire(): Promise<void> {
+    const mine = this.#epoch;
     this.#lists.clear();
     for (const cover of this.#covers) cover.startAgain();
-    this.#options.expired();
+    this.#losses += 1;
+    if (this.#losses > 1) await this.#pauses.wait(this.#losses - 2);
+    if (mine === this.#epoch) this.#options.expired();
   }
 
   #take(list: List, { data }: Answer): void {
+    this.#losses = 0;
     const entity = entityOf(data);
     if (!entity || !isPlaceable(list.filter, entity)) return;
     for (const one of list.meanwhile) one.set(entity.id, entity);

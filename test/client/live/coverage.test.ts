@@ -1,0 +1,29 @@
+import { parse } from 'graphql';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { TriviumError } from '../../../src/client/core/error.js';
+import type { Sink, Trivium } from '../../../src/client/core/trivium.js';
+import { Coverage } from '../../../src/client/live/coverage.js';
+
+test('a cache whose place does not count, however often it is asked for, is asked for ever more rarely', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const query = parse('{ liveCursor shipments(first: 5) { edges { node { id } } } }');
+  const execute = vi.fn<Trivium['execute']>(() =>
+    Promise.resolve({ data: { liveCursor: 'of another replica', shipments: { edges: [] } } }),
+  );
+  const trivium = {
+    execute,
+    subscribe(_: unknown, __: unknown, sink: Sink) {
+      setTimeout(() => sink.error(new TriviumError('CURSOR_INVALID', 'Other keys.')), 10);
+      return () => {};
+    },
+  } as unknown as Trivium;
+  const ask = () => void coverage.execute(query, {});
+  const coverage = new Coverage({ trivium, apply: () => {}, expired: ask });
+  const sink = { next: () => {}, error: () => {}, complete: () => {} };
+  coverage.subscribe(parse('subscription { shipmentUpdates { cursor } }'), {}, sink);
+  ask();
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(execute.mock.calls.length).toBeGreaterThan(2);
+  expect(execute.mock.calls.length).toBeLessThan(15);
+});
