@@ -27,7 +27,12 @@ if (!fits(process.versions.node, engines.node)) {
   process.exit(1);
 }
 
-if (existsSync('.env')) process.loadEnvFile('.env');
+try {
+  if (existsSync('.env')) process.loadEnvFile('.env');
+} catch {
+  console.error('The file .env cannot be read.');
+  process.exit(1);
+}
 // Only now: an older Node.js could not even load what follows.
 const { run } = await import('./commands/run.js');
 await run(process.argv.slice(2), {

@@ -1,4 +1,12 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -134,4 +142,13 @@ test('.env is read, and the environment comes first', async () => {
     'Invalid settings:\n  PORT: must be a whole number\n',
   );
   expect((await trivium(['check'], { PORT: '0' }, options)).code).toBe(0);
+});
+
+test('a .env that cannot be read is told in a sentence', async () => {
+  const folder = mkdtempSync(join(inject('testDirectory'), 'env-'));
+  mkdirSync(join(folder, '.env'));
+  const source = `process.chdir(${JSON.stringify(folder)})`;
+  const options = ['--import', `data:text/javascript,${encodeURIComponent(source)}`];
+  const { code, told } = await trivium(['check'], {}, options);
+  expect([code, told]).toEqual([1, 'The file .env cannot be read.\n']);
 });
