@@ -2,7 +2,11 @@ import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Tests that replace modules, which others must not see. */
-const replacing = ['test/gateway.test.ts', 'test/replicas/multicast.test.ts'];
+const replacing = [
+  'test/gateway.test.ts',
+  'test/replicas/multicast.test.ts',
+  'test/store/reader-fault.test.ts',
+];
 
 /** The files that take longest, which begin first: no worker is left alone with one at the end. */
 const longest = [
