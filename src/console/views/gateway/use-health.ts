@@ -36,16 +36,20 @@ type Services = ReadonlyMap<string, ServiceFigures>;
 
 const none: Services = new Map();
 
+/** What was read last, for a view that is opened again: what has changed since is seen at once. */
+const known = new Map<unknown, unknown>();
+
 /** Reads again and again; `read` is given what it read before. */
 function useRepeated<Value>(read: (before: Value) => Promise<Value>, first: Value): Value {
-  const [value, setValue] = useState(first);
+  const [value, setValue] = useState(() => (known.get(read) ?? first) as Value);
   useEffect(() => {
     let isLeft = false;
     let timer: ReturnType<typeof setTimeout> | undefined;
-    let now = first;
+    let now = (known.get(read) ?? first) as Value;
     const look = async (): Promise<void> => {
       now = await read(now);
       if (isLeft) return;
+      known.set(read, now);
       setValue(now);
       timer = setTimeout(() => void look(), everyMs);
     };
