@@ -29,6 +29,7 @@ export async function watchDocuments(
   const { path, mode } = settings;
   const { log } = telemetry;
   const documents = new TrustedDocuments(telemetry, mode);
+  /** Rejects if the first reading did: then there is no other. */
   let reading: Promise<unknown>;
   const reread = async (): Promise<void> => {
     try {
@@ -39,9 +40,10 @@ export async function watchDocuments(
     }
   };
   // Before the first reading: what changes after it must not be missed.
-  const stop = followFile(path, () => void (reading = reading.then(reread)));
+  const stop = followFile(path, () => void (reading = reading.then(reread, () => undefined)));
   const first = readOrRefuse(path, own);
-  reading = first.catch(stop);
+  reading = first;
+  void first.catch(stop);
   documents.replace(await first);
   log.info({ documents: documents.size, mode }, 'the trusted documents were read');
   return { documents, stop };
