@@ -114,8 +114,8 @@ export async function createFeed(options: FeedOptions): Promise<Feed> {
     if (!read) return seq;
     const { bounds, found } = read;
     if (id !== bounds.id || seq < bounds.pruned || seq > bounds.head) throw expired();
-    // Another entry at this place means, like a place past the head, that the database was restored from a backup.
-    if (found && found.witness !== witness) throw expired();
+    // Another entry at this place, or none, means like a place past the head that the database was restored from a backup.
+    if (found ? found.witness !== witness : seq > bounds.pruned) throw expired();
     return seq;
   }
 

@@ -258,32 +258,38 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
   describe('when the database is restored', () => {
     const expiry = { code: 'CURSOR_EXPIRED' };
 
-    test('refuses a cursor that is looked up just then', async () => {
-      const [begun, gate] = [createGate(), createGate()];
-      let isHeld = false;
-      const bounds: Log['bounds'] = async () => {
-        const read = await testLog.log.bounds();
-        if (isHeld) {
-          isHeld = false;
-          begun.open();
-          await gate.opened;
-        }
-        return read;
-      };
-      const own = await openFeed({ log: { bounds } });
-      const member = follow(undefined, { of: own });
-      await append(2);
-      await expectGot(member, '1 2');
-      isHeld = true;
-      const position = own.position(await cursorAt(2));
-      await begun.opened;
-      const { kysely } = testLog.database;
-      await kysely.updateTable('events').set({ event_id: 'another' }).where('seq', '=', 2).execute();
-      testLog.database.signal('log', '');
-      expect(await member.ended).toMatchObject(expiry);
-      gate.open();
-      await expect(position).rejects.toMatchObject(expiry);
-    });
+    test.each(['another entry', 'no entry'])(
+      'refuses a cursor that is looked up just then: of %s',
+      async (left) => {
+        const [begun, gate] = [createGate(), createGate()];
+        let isHeld = false;
+        const bounds: Log['bounds'] = async () => {
+          const read = await testLog.log.bounds();
+          if (isHeld) {
+            isHeld = false;
+            begun.open();
+            await gate.opened;
+          }
+          return read;
+        };
+        const own = await openFeed({ log: { bounds } });
+        const member = follow(undefined, { of: own });
+        await append(2);
+        await expectGot(member, '1 2');
+        isHeld = true;
+        const position = own.position(await cursorAt(2));
+        await begun.opened;
+        const { kysely } = testLog.database;
+        if (left === 'no entry') {
+          await kysely.deleteFrom('events').where('seq', '=', 2).execute();
+          await kysely.updateTable('log_head').set({ seq: 1 }).execute();
+        } else await kysely.updateTable('events').set({ event_id: 'another' }).where('seq', '=', 2).execute();
+        testLog.database.signal('log', '');
+        expect(await member.ended).toMatchObject(expiry);
+        gate.open();
+        await expect(position).rejects.toMatchObject(expiry);
+      },
+    );
 
     test.each([0, 1])(
       'ends every subscription with CURSOR_EXPIRED if %i events are left, and goes on from there',
