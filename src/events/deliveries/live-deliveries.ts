@@ -44,6 +44,7 @@ export function createLiveDeliveries({ database, log, telemetry, lastSeq }: Opti
     seq = lastSeq();
     unlisten = database.listen('log', () => void readOn());
     poll = setInterval(() => void readOn(), pollMs).unref();
+    void readOn(); // `lastSeq` may be of the time before a restore
   }
 
   function end(): void {
@@ -79,8 +80,10 @@ export function createLiveDeliveries({ database, log, telemetry, lastSeq }: Opti
       await broadcast.send(delivery);
     }
     if (deliveries.length > 0) return deliveries.length;
+    const reached = seq;
     const { head } = await log.bounds();
-    if (head < seq) seq = head; // the log was restored from a backup
+    // The log was restored from a backup; not if others subscribe by now, who came after `head` was read.
+    if (seq === reached && head < seq) seq = head;
     return 0;
   }
 
