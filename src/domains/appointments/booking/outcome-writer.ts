@@ -70,16 +70,19 @@ class OutcomeWriter implements Settling {
     this.#isStopped = true;
   }
 
-  readonly #laterPauseMs = (failures: number): number | undefined => {
-    if (this.#isStopped && failures > 1) return undefined;
-    return this.#isHurried ? hurriedPauseMs : laterPausesMs[failures - 1];
-  };
-
   /** Never rejects. */
   async #goOn(booking: string, write: () => Promise<void>, first: Promise<void>): Promise<void> {
-    const later = { pauseMs: this.#laterPauseMs, waker: this.#waker };
+    let isRetried = false;
+    const again = () => {
+      isRetried = true;
+      return write();
+    };
+    const pauseMs = (failures: number) => {
+      if (this.#isStopped && isRetried) return undefined;
+      return this.#isHurried ? hurriedPauseMs : laterPausesMs[failures - 1];
+    };
     try {
-      await first.catch((failure: unknown) => retryFailed(failure, write, later));
+      await first.catch((failure: unknown) => retryFailed(failure, again, { pauseMs, waker: this.#waker }));
       this.#options.log.info({ booking }, 'the outcome of a booking was stored after retries');
     } catch (error) {
       this.#options.log.error({ err: error, booking }, 'the outcome of a booking could not be stored');
