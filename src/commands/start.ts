@@ -30,7 +30,7 @@ export async function runGateway(program: Program, fail: (error: unknown) => voi
   const complete = withUpstreams(config, program.environment, sandbox);
   const gateway = await startGateway(complete, { telemetry, ...(sandbox && { sandbox }) }).catch(nameSetting);
   sandbox?.deliverTo(gateway.url);
-  const unwatch = watchGrants(program.environment, config, gateway, telemetry);
+  const unwatch = watchGrants(program.environment, complete, gateway, telemetry);
   stop = async () => {
     unwatch();
     await gateway.stop();
