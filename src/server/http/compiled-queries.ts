@@ -9,7 +9,7 @@ import { CompiledDocuments } from '../operation/compiled-documents.js';
 import type { Costs } from '../operation/cost/query-cost.js';
 import { maxCharacters } from '../operation/cost/document-limits.js';
 import type { Meter } from '../operation/operation-metrics.js';
-import { whenClosed } from './when-closed.js';
+import { whenClosed } from '../operation/when-closed.js';
 import { CompilableRequests } from './compilable-requests.js';
 import { isPlain } from './plain-request.js';
 import { toJsonText } from '../../lib/json.js';

@@ -52,7 +52,7 @@ export class IncomingRequest extends IncomingMessage {
     return wantsMore;
   }
 
-  /** From now on its connection's end is its own, which Node.js does not see to if it is answered before it has arrived. */
+  /** Has it end with its connection: once it is answered, Node.js no longer cuts off what has not arrived. */
   protected endWithConnection(): void {
     this.cutOff = () => void this.destroy();
     this.socket.once('close', this.cutOff);

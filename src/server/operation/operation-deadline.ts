@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { LightAbortController, whenAborted } from '../../lib/async/abort.js';
 import type { OperationMemory } from '../../lib/operation-memory.js';
-import { whenClosed } from '../http/when-closed.js';
+import { whenClosed } from './when-closed.js';
 import { operationMs } from './cost/document-limits.js';
 
 /** Aborts it at an operation's deadline, unless it is aborted before; returns it. */

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { GraphQLFormattedError } from 'graphql';
 import { dataHeaders, noStore } from '../http/response-headers.js';
-import { whenClosed } from '../http/when-closed.js';
+import { whenClosed } from '../operation/when-closed.js';
 import { refusalTypeFor } from '../operation/content-negotiation.js';
 import { againDelayMs, type StreamFormat } from './stream-format.js';
 
@@ -53,7 +53,7 @@ export class Answer {
     void this.#reply.headers(headers);
   }
 
-  /** Begins the stream, past Fastify: the compiled queries learn none of its headers. One keeps nginx from gathering it. */
+  /** Begins the stream, past Fastify, so that the compiled queries learn none of its headers. */
   open(): ServerResponse {
     this.#reply.hijack();
     const { raw } = this.#reply;
@@ -62,7 +62,7 @@ export class Answer {
       ...noStore,
       ...dataHeaders,
       'content-type': this.format.contentType,
-      'x-accel-buffering': 'no',
+      'x-accel-buffering': 'no', // or nginx would gather it
       'x-request-id': this.request.id,
     });
     return raw;
