@@ -106,7 +106,7 @@ async function openParts(path: string, module: URL, damage: DamageMonitor) {
     writer = await startWriter(path, module, damage.inspect);
     return { writer, reader: openReader(path, damage), writerLock: createMutex(turnMs) };
   } catch (error) {
-    await writer?.stop();
+    await writer?.stop().catch(() => undefined); // what is wrong is told below
     throw cannotOpen(path, error);
   }
 }
