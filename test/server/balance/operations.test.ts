@@ -76,9 +76,10 @@ async function lookingUp(run: () => Promise<void>, fails = false): Promise<void>
     end = () => (fails ? reject(new Error('away')) : resolve());
   });
   watched.lookUp.catch(() => undefined);
-  await run();
-  end();
-  watched.lookUp = Promise.resolve();
+  await run().finally(() => {
+    end();
+    watched.lookUp = Promise.resolve();
+  });
 }
 
 /** Resolves once the services have been called. Among others that fail, a circuit breaker may be open. */
