@@ -120,8 +120,10 @@ export function createLog(options: LogOptions): Log {
     },
     async rowsAfter({ seq, witness }, limit) {
       const rows = await readRows(database.kysely, { after: seq - 1, limit: limit + 1 });
-      if (seq === 0) return rows[0] && rows[0].seq > 1 ? undefined : rows;
-      return rows[0]?.seq === seq && placeOf(rows[0]).witness === witness ? rows.slice(1) : undefined;
+      if (rows[0]?.seq === seq) return placeOf(rows[0]).witness === witness ? rows.slice(1) : undefined;
+      // Before the first entry, or where retention has deleted the entry but none after it.
+      const { pruned } = await readBounds(database.kysely);
+      return pruned === seq ? rows.slice(0, limit) : undefined;
     },
     prune: () => retention.prune(),
     async stop() {

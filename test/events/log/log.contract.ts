@@ -4,7 +4,7 @@ import { maxAlteredBodies } from '../../../src/events/log/conflicting-bodies.js'
 import { placeFrom, type Place } from '../../../src/events/log/log-position.js';
 import { fromKeyText, keyText } from '../../../src/store/sql/key-text.js';
 import { scrape } from '../../support/metrics.js';
-import { delivery, openTestLog, readEntities, type TestLog } from '../test-log.js';
+import { delivery, openTestLog, readEntities, restore, type TestLog } from '../test-log.js';
 
 const numbers = (count: number) => Array.from({ length: count }, (_, at) => at + 1);
 
@@ -326,6 +326,29 @@ export function logContract(freshUrl: () => Promise<string>): void {
       await testLog.log.prune();
       await append('old', {}, { body: '{"late":true}' });
       expect((await alteredBodies()).map(({ event_id }) => event_id)).toEqual([keyText('young')]);
+    });
+
+    test('leaves the place of the newest event, from which the log is read on', async () => {
+      const { log, database, clock } = testLog;
+      await Promise.all(numbers(3).map((n) => append(`event ${n}`, {}, old())));
+      const places = [(await log.place(3))!, { seq: 3, witness: '' }];
+      const rowsAfter = (limit: number) =>
+        Promise.all(places.map(async (place) => (await log.rowsAfter(place, limit))?.map(({ seq }) => seq)));
+      clock.moveDays(91);
+      await log.prune();
+      expect(await rowsAfter(10)).toEqual([[], []]);
+      expect(await log.rowsAfter({ seq: 2, witness: '' }, 10)).toBeUndefined();
+      await append('event 4', {}, old());
+      await append('event 5', {}, old());
+      expect(await rowsAfter(10)).toEqual([
+        [4, 5],
+        [4, 5],
+      ]);
+      expect(await rowsAfter(1)).toEqual([[4], [4]]);
+      expect(await log.rowsAfter({ seq: 2, witness: '' }, 10)).toBeUndefined();
+      await restore(database, 1);
+      await database.kysely.updateTable('log_head').set({ pruned: 1 }).execute();
+      expect(await rowsAfter(10)).toEqual([undefined, undefined]);
     });
 
     test('continues where a crash interrupted it', async () => {
