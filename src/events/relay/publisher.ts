@@ -57,8 +57,9 @@ export class Publisher {
       } catch (error) {
         if (signal.aborted) return;
         this.#outage.down(error);
-        await pause(pollMs, undefined, { signal, ref: false }).catch(() => undefined);
       }
+      // Also after the log was replaced, or the lease was lost: whatever it finds, it does not spin.
+      await pause(pollMs, undefined, { signal, ref: false }).catch(() => undefined);
     }
   }
 
@@ -93,12 +94,14 @@ export class Publisher {
     let ring = () => {};
     const unlisten = this.#options.database.listen('log', () => ring());
     const poll = setInterval(() => ring(), pollMs).unref();
-    ended.addEventListener('abort', () => ring(), { once: true });
+    const onEnd = () => ring();
+    ended.addEventListener('abort', onEnd);
     return {
       next: () => new Promise<void>((resolve) => (ring = resolve)),
       stop() {
         unlisten();
         clearInterval(poll);
+        ended.removeEventListener('abort', onEnd);
       },
     };
   }

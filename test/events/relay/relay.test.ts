@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFin
 import { createFeed } from '../../../src/events/feed/feed.js';
 import type { Log } from '../../../src/events/log/log.js';
 import { startRelay, type Relay } from '../../../src/events/relay/relay.js';
-import { sealRows } from '../../../src/events/relay/stretch.js';
+import { openStretch, sealRows } from '../../../src/events/relay/stretch.js';
 import { createCursors } from '../../../src/graphql/relay/relay.js';
 import { createSealer, digest } from '../../../src/lib/sealer.js';
 import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
@@ -69,9 +69,13 @@ describe.skipIf(noPostgres ?? noNats)('the relay', () => {
   });
 
   /** A process that follows the log; `through` stands between it and its relay. */
-  async function openReplica({ address = nats.address, through = (relay: Relay): Relay => relay } = {}) {
+  async function openReplica({
+    address = nats.address,
+    through = (relay: Relay): Relay => relay,
+    readBy = (log: Log): Log => log,
+  } = {}) {
     const { database, log: own, stop } = await openTestLog(url);
-    const { log, counted } = counting(own);
+    const { log, counted } = counting(readBy(own));
     const lines: string[] = [];
     const telemetry = createTelemetry('info', { write: (line) => void lines.push(line) });
     const servers = { servers: [address], tls: false };
@@ -133,6 +137,20 @@ describe.skipIf(noPostgres ?? noNats)('the relay', () => {
   }
 
   const subject = async () => `trivium.${digest((await writer.log.bounds()).id).slice(0, 16)}.entries`;
+  /** The references that are published from now on. */
+  async function hearReferences() {
+    const references: string[] = [];
+    const name = await subject();
+    const subscription = client.subscribe(name, {
+      callback: (_error, message) => {
+        if (openStretch(sealer, message.string())?.entries.length === 0) references.push(message.string());
+      },
+    });
+    stops.push(() => subscription.unsubscribe());
+    await client.flush();
+    return references;
+  }
+
   const events = (from: number, to: number) =>
     Array.from({ length: to - from + 1 }, (_, at) => `event ${from + at}`);
 
@@ -227,6 +245,42 @@ describe.skipIf(noPostgres ?? noNats)('the relay', () => {
       for (const { got } of after) await expect.poll(() => got.at(-1)).toBe(id);
     }
     for (const member of after) await expectGot(member, 'another and one more');
+  });
+
+  test('is quiet once retention has deleted the newest event, and goes on after it', async () => {
+    const reads: number[] = [];
+    const readBy = (log: Log): Log => ({
+      ...log,
+      rowsAfter(place, limit) {
+        reads.push(place.seq);
+        return log.rowsAfter(place, limit);
+      },
+    });
+    const replica = await openReplica({ readBy });
+    await getInStep([replica]);
+    await expect.poll(() => reads.at(-1)).toBe(head);
+    await writer.database.kysely.updateTable('log_head').set({ pruned: head }).execute();
+    await writer.database.kysely.deleteFrom('events').execute();
+    const references = await hearReferences();
+    const before = reads.length;
+    await expect.poll(() => reads.length, { timeout: 10_000 }).toBeGreaterThan(before + 2);
+    await client.flush();
+    expect(references).toEqual([]);
+    await append([replica]);
+    await getInStep([replica]);
+    expect(replica.member.got).toEqual(events(1, head));
+  });
+
+  test('pauses before it begins again where the log no longer has what follows', async () => {
+    const reads: number[] = [];
+    const readBy = (log: Log): Log => ({
+      ...log,
+      rowsAfter: () => Promise.resolve(void reads.push(performance.now())),
+    });
+    await openReplica({ readBy });
+    await expect.poll(() => reads.length, { timeout: 10_000 }).toBeGreaterThan(1);
+    // The pause is of a second; a timer may be early by a little.
+    expect(reads[1]! - reads[0]!).toBeGreaterThan(900);
   });
 
   test('may be unreachable at the start and later, and logs that once', async () => {
