@@ -165,7 +165,7 @@ describe.skipIf(skipBrowserTests)('the console (needs Chromium)', () => {
     const running = new Set<string | undefined>();
     let subscribed = 0;
     let failed = false;
-    const errors = [{ message: 'Not now.', extensions: { code: 'SERVICE_UNAVAILABLE' } }];
+    const errors = [{ message: 'Not now.', extensions: { code: 'UPSTREAM_UNAVAILABLE' } }];
     await passThrough((message, from) => {
       const { type, id, payload } = message;
       if (from === 'page' && type === 'subscribe' && isOfShipments(message)) {

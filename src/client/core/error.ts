@@ -55,7 +55,16 @@ export function failureOf({ errors = [], data }: Answer, status?: number): Trivi
   );
 }
 
-const passing = new Set(['UNREACHABLE', 'NOT_GRAPHQL', 'RATE_LIMITED', 'SERVICE_UNAVAILABLE']);
+/** `INTERNAL_SERVER_ERROR` is also what the gateway answers while its own database is down. */
+const passing = new Set([
+  'UNREACHABLE',
+  'NOT_GRAPHQL',
+  'RATE_LIMITED',
+  'INTERNAL_SERVER_ERROR',
+  'UPSTREAM_UNAVAILABLE',
+  'UPSTREAM_TIMEOUT',
+  'UPSTREAM_INVALID_RESPONSE',
+]);
 
 /** Whether the same may succeed when it is tried again. */
 export function isPassing({ code }: TriviumError): boolean {

@@ -102,14 +102,14 @@ export class Followed {
 
   #fail(mine: number, failure: Error): void {
     if (mine !== this.#current) return;
+    const next = ++this.#current; // what has failed is not heard any more, such as that it is complete
     if (failure instanceof TriviumError && isPassing(failure)) {
       const leastMs = (failure.retryAfter ?? 0) * 1_000;
       void this.#pauses
         .wait(this.#attempts++, leastMs)
-        .then(() => (mine === this.#current ? this.#begin() : undefined));
+        .then(() => (next === this.#current ? this.#begin() : undefined));
       return;
     }
-    this.#current++;
     this.#sink.error(failure as TriviumError);
   }
 }

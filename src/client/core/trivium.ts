@@ -45,7 +45,8 @@ export interface Trivium {
    * `after` (a `liveCursor` or an update's `cursor`), or else now. Breaking out of the loop ends it, so does `signal`.
    *
    * Throws a `TriviumError`: `UNAUTHENTICATED` when the session has ended, `CURSOR_EXPIRED` when the log can no longer be
-   * read from there (query again, and begin at the new `liveCursor`). A connection failure is never an error.
+   * read from there (query again, and begin at the new `liveCursor`). A connection failure is never an error, nor is a
+   * refusal that may pass.
    *
    * @example
    * for await (const { shipmentUpdates } of trivium.updates(ShipmentUpdatesDocument)) show(shipmentUpdates.shipment);

@@ -11,10 +11,3 @@ export function asGatewayError(cause: unknown): GatewayError {
 
 /** Whether it says that nobody is signed in. */
 export const isUnauthenticated = ({ code }: GatewayError): boolean => code === 'UNAUTHENTICATED';
-
-/** The gateway's own database being down is an `INTERNAL_SERVER_ERROR`. */
-const passing = ['UNREACHABLE', 'NOT_GRAPHQL', 'RATE_LIMITED', 'SERVICE_UNAVAILABLE', 'INTERNAL_SERVER_ERROR'];
-
-/** Whether asking again later may succeed with nothing else changed. */
-export const isPassing = ({ code }: GatewayError): boolean =>
-  passing.includes(code) || code.startsWith('UPSTREAM_');

@@ -1,4 +1,5 @@
-import { isPassing, type GatewayError } from './gateway-error.js';
+import { isPassing } from '../../client/core/error.js';
+import type { GatewayError } from './gateway-error.js';
 
 const defaultSeconds = 4;
 

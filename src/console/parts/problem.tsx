@@ -1,5 +1,6 @@
 import type { ReactElement } from 'react';
-import { isPassing, isUnauthenticated, type GatewayError } from '../data/gateway-error.js';
+import { isPassing } from '../../client/core/error.js';
+import { isUnauthenticated, type GatewayError } from '../data/gateway-error.js';
 
 interface ProblemProps {
   readonly error: GatewayError | undefined;

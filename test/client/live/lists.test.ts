@@ -162,6 +162,24 @@ test('a list whose place does not count, however often it is asked for, is asked
   expect(asked).toBe(before);
 });
 
+test("a list that was asked for while the gateway's database was down is asked for again", async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const page = { edges: [], pageInfo: { hasNextPage: false, endCursor: null } };
+  const down = { message: 'down', extensions: { code: 'INTERNAL_SERVER_ERROR' } };
+  const execute = vi
+    .fn<Trivium['execute']>()
+    .mockResolvedValueOnce({ errors: [down] })
+    .mockResolvedValue({ data: { liveCursor: 'begun', shipments: page } });
+  const list = createLiveList({ execute, subscribe: () => () => {} } as unknown as Trivium, 'shipments');
+  onTestFinished(list.listen(() => {}));
+  await vi.advanceTimersByTimeAsync(0);
+  expect(list.state.error?.code).toBe('INTERNAL_SERVER_ERROR');
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(list.state).toMatchObject({ loading: false, error: undefined });
+  expect(execute).toHaveBeenCalledTimes(2);
+});
+
 test('a list that could not be asked for is asked for as soon as the network is back', async () => {
   vi.useFakeTimers();
   const page = new EventTarget();

@@ -1,0 +1,78 @@
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { Followed } from '../../../src/client/core/follow.js';
+import type { Sink, Transport } from '../../../src/client/core/transport.js';
+
+/** Follows over a transport that is answered by hand; what was heard, and each subscription's sink. */
+function follow() {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const sinks: Sink[] = [];
+  const transport = {
+    subscribe(_: unknown, sink: Sink) {
+      sinks.push(sink);
+      return () => {};
+    },
+  } as unknown as Transport;
+  const heard: string[] = [];
+  const post = () => expect.unreachable();
+  const followed = new Followed(
+    { transport: () => transport, post },
+    'subscription { a }',
+    {},
+    {
+      next: ({ data }) => void heard.push(JSON.stringify(data)),
+      error: ({ code }) => void heard.push(code),
+      complete: () => void heard.push('complete'),
+    },
+  );
+  return { followed, sinks, heard };
+}
+
+/** Over a websocket a refusal is an answer, after which the subscription is complete. */
+function refuse(sink: Sink, code: string): void {
+  sink.next({ errors: [{ message: 'refused', extensions: { code } }] });
+  sink.complete();
+}
+
+test.each([
+  'RATE_LIMITED',
+  'INTERNAL_SERVER_ERROR',
+  'UPSTREAM_UNAVAILABLE',
+  'UPSTREAM_TIMEOUT',
+  'UPSTREAM_INVALID_RESPONSE',
+])('subscribes again after the refusal %s, which may pass', async (code) => {
+  const { sinks, heard } = follow();
+  await vi.advanceTimersByTimeAsync(0);
+  refuse(sinks[0]!, code);
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(sinks).toHaveLength(2);
+  sinks[1]!.next({ data: { a: 1 } });
+  expect(heard).toEqual(['{"a":1}']);
+});
+
+test('subscribes ever more rarely while it is refused, and not at all once it is stopped', async () => {
+  const { followed, sinks, heard } = follow();
+  await vi.advanceTimersByTimeAsync(0);
+  for (let seconds = 0; seconds < 600; seconds++) {
+    const { length } = sinks;
+    refuse(sinks.at(-1)!, 'INTERNAL_SERVER_ERROR');
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(sinks.length - length).toBeLessThanOrEqual(1);
+  }
+  expect(sinks.length).toBeGreaterThan(20);
+  expect(sinks.length).toBeLessThan(50);
+  followed.stop();
+  const before = sinks.length;
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(sinks).toHaveLength(before);
+  expect(heard).toEqual([]);
+});
+
+test('ends with the refusal FORBIDDEN, which does not pass', async () => {
+  const { sinks, heard } = follow();
+  await vi.advanceTimersByTimeAsync(0);
+  refuse(sinks[0]!, 'FORBIDDEN');
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(sinks).toHaveLength(1);
+  expect(heard).toEqual(['FORBIDDEN']);
+});
