@@ -67,7 +67,7 @@ export class Following<State extends Asked> {
     this.#listeners.add(listener);
     if (this.#listeners.size === 1) {
       if (this.#cursor === undefined) void this.#load();
-      else this.#follow(this.#cursor);
+      else this.#resume(this.#cursor);
     }
     return () => {
       this.#listeners.delete(listener);
@@ -128,6 +128,12 @@ export class Following<State extends Asked> {
     await this.#pauses.wait(attempts, retryAfter * 1_000);
     page?.removeEventListener('online', hurry);
     if (mine === this.#epoch && this.#listeners.size > 0) await this.#load(attempts + 1);
+  }
+
+  /** Follows from where it is; a failure of before is to show itself again. */
+  #resume(after: string): void {
+    this.show({ error: undefined } as Partial<State>);
+    this.#follow(after);
   }
 
   /** Follows from a place in the log; `attempts` counts the places that did not count. */

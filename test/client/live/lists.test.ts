@@ -243,3 +243,17 @@ test('what came while a page was awaited that was given up does not come back wi
   await more;
   expect(shown()).toEqual(['first', 'second']);
 });
+
+test('the failure of a list is not shown any more when it is shown again and followed', async () => {
+  const { trivium, answers, sinks } = createManual();
+  const list = createLiveList(trivium, 'shipments');
+  const leave = list.listen(() => {});
+  answers.pop()!({ liveCursor: 'begun', shipments: { edges: [], pageInfo: { hasNextPage: false } } });
+  await expect.poll(() => sinks.length).toBe(1);
+  sinks[0]!.error(new TriviumError('FORBIDDEN', 'No.'));
+  expect(list.state.error).toMatchObject({ code: 'FORBIDDEN' });
+  leave();
+  onTestFinished(list.listen(() => {}));
+  expect(sinks).toHaveLength(2);
+  expect(list.state.error).toBeUndefined();
+});
