@@ -127,7 +127,8 @@ export class Client {
   async signIn(email: string, password: string): Promise<SignInResult> {
     const { errors, sessionToken, viewer } = (await this.run(SignInDocument, { email, password })).signIn;
     if (!viewer) return { viewer: null, errors };
-    const isKept = this.#usesCookie && (await this.#cookieIsOf(viewer));
+    // Where that cannot be learned, the token does as well: somebody is signed in now.
+    const isKept = this.#usesCookie && (await this.#cookieIsOf(viewer).catch(() => false));
     this.keeper.signedIn(viewer, isKept ? undefined : (sessionToken ?? undefined));
     this.#live.restart();
     this.#page.announce();

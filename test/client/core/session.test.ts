@@ -151,6 +151,32 @@ test('a page whose browser keeps no cookie keeps the token, also if the same per
   }
 });
 
+test('a page that cannot learn whether its browser has kept the cookie is signed in by the token', async () => {
+  vi.stubGlobal('document', new EventTarget());
+  vi.stubGlobal('window', new EventTarget());
+  onTestFinished(() => void vi.unstubAllGlobals());
+  const viewer = { id: 'user', email: demo.email };
+  const authorizations: (string | null)[] = [];
+  let hasSignedIn = false;
+  const trivium = createTrivium({
+    url: 'http://127.0.0.1:4000',
+    async fetch(_, init) {
+      const authorization = new Headers(init!.headers).get('authorization');
+      if (hasSignedIn && authorization === null) throw new TypeError('The network is away.');
+      if (hasSignedIn) authorizations.push(authorization);
+      const isSignIn = (init!.body as string).includes('mutation SignIn');
+      if (isSignIn) hasSignedIn = true;
+      const signIn = { viewer, sessionToken: 'token', errors: [] };
+      return Response.json({ data: { viewer: hasSignedIn ? viewer : null, signIn } });
+    },
+  });
+  onTestFinished(() => trivium.dispose());
+  expect(await trivium.signIn(demo.email, demo.password)).toMatchObject({ viewer, errors: [] });
+  expect(trivium.session).toMatchObject({ status: 'signed-in', viewer });
+  await trivium.query(ViewerDocument);
+  expect(authorizations).toEqual(['Bearer token']);
+});
+
 test('keeps a token where it is told to, and does without a storage that is full or forbidden', async () => {
   const kept = new Map<string, string>();
   const storage = {
