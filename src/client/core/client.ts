@@ -200,8 +200,7 @@ export class Client {
 
   #wake(): void {
     this.#live.wake();
-    const { status } = this.keeper.session;
-    if (status === 'signed-in' || (status === 'unknown' && this.#isUnanswered)) this.#refreshLater();
+    if (this.keeper.session.status === 'signed-in' || this.#isUnanswered) this.#refreshLater();
   }
 
   /** Another tab has signed in or out. */

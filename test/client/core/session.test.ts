@@ -117,6 +117,28 @@ test('a page that could not learn who is signed in asks again when the network i
   await expect.poll(() => trivium.session.status).toBe('signed-out');
 });
 
+test('a signed-out page that could not learn of a sign-in in another tab asks again when the network is back', async () => {
+  const page = new EventTarget();
+  vi.stubGlobal('document', new EventTarget());
+  vi.stubGlobal('window', page);
+  onTestFinished(() => void vi.unstubAllGlobals());
+  const viewer = { id: 'user', email: demo.email };
+  const answers = [Response.json({ data: { viewer: null } }), undefined, Response.json({ data: { viewer } })];
+  const trivium = createTrivium({
+    url: 'http://127.0.0.1:4000',
+    async fetch() {
+      const answer = answers.shift();
+      if (!answer) throw new TypeError('The network is away.');
+      return answer;
+    },
+  });
+  onTestFinished(() => trivium.dispose());
+  expect((await trivium.refresh()).status).toBe('signed-out');
+  await expect(trivium.refresh()).rejects.toMatchObject({ code: 'UNREACHABLE' });
+  page.dispatchEvent(new Event('online'));
+  await expect.poll(() => trivium.session).toMatchObject({ status: 'signed-in', viewer });
+});
+
 test('a request from before a sign-in that is refused late does not end the new session', async () => {
   vi.stubGlobal('document', new EventTarget());
   vi.stubGlobal('window', new EventTarget());
