@@ -77,6 +77,28 @@ export async function prepareConnection(client: ClientBase, fence: TimelineFence
   await fence.hold(client);
 }
 
+/**
+ * The clients of a pool, each of the server to use as it is made. pg-pool makes them also where nobody would catch an
+ * error: while there is no server, one is made that fails to connect.
+ */
+function clientOf(finder: PrimaryFinder): typeof Client {
+  return class extends Client {
+    constructor() {
+      let config: ClientConfig = {};
+      let fault: unknown;
+      try {
+        ({ config } = finder);
+      } catch (error) {
+        fault = error;
+      }
+      super(config);
+      if (fault === undefined) return;
+      // pg-pool passes a callback, and expects it to be called later.
+      this.connect = ((tell: (error: unknown) => void) => process.nextTick(tell, fault)) as Client['connect'];
+    }
+  };
+}
+
 function createPool(options: Omit<Pools, 'reading' | 'writing'>, max: number, log: Logger): Pool {
   const { finder, fence, arePooled } = options;
   // pg-pool awaits the promise, although its types do not say so, and has no timeout of its own for it.
@@ -84,12 +106,7 @@ function createPool(options: Omit<Pools, 'reading' | 'writing'>, max: number, lo
   const pool = new Pool({
     connectionTimeoutMillis: connectTimeoutMs,
     max,
-    // Where the database is written to may change at any time.
-    Client: class extends Client {
-      constructor() {
-        super(finder.config);
-      }
-    },
+    Client: clientOf(finder),
     ...(!arePooled && { onConnect: prepareClient }),
   });
   // Without a listener, a connection lost while idle or in use would end the process.
