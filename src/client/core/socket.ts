@@ -12,7 +12,7 @@ export interface SocketOptions {
   readonly webSocketImpl?: unknown;
   /** The token with which the next connection is made. */
   readonly token: () => string | undefined;
-  /** Called after each attempt to connect that did not lead to an open connection, until one does. */
+  /** Called after each attempt to connect that failed, but not if it was cut short, until there is a connection. */
   readonly onNeverOpened?: () => void;
   /** How often to ping, in milliseconds. */
   readonly pingEveryMs?: number;
@@ -27,7 +27,16 @@ const idleMs = 3_000;
 export function createSocket(options: SocketOptions): Transport {
   const pauses = createPauses();
   const liveness = watchLiveness(() => client.terminate(), options.pingEveryMs);
-  const client: Client = createClient(clientOptions(options, liveness.on, pauses.wait));
+  let isCutShort = false;
+  const onNeverOpened = () => void (isCutShort || options.onNeverOpened?.());
+  const client: Client = createClient(clientOptions({ ...options, onNeverOpened }, liveness.on, pauses.wait));
+  /** Connects again by `drop`, which tells at once that the connection is closed. */
+  const reconnect = (drop: () => void) => {
+    pauses.skip();
+    isCutShort = true;
+    drop();
+    isCutShort = false;
+  };
   return {
     subscribe(payload, sink) {
       refuseTooLarge(payload);
@@ -38,14 +47,8 @@ export function createSocket(options: SocketOptions): Transport {
         complete: () => sink.complete(),
       });
     },
-    restart() {
-      pauses.skip();
-      client.terminate();
-    },
-    wake() {
-      pauses.skip();
-      liveness.probe();
-    },
+    restart: () => reconnect(() => client.terminate()),
+    wake: () => reconnect(() => liveness.probe()),
     stop() {
       // While it connects this rejects, once that is given up.
       Promise.resolve(client.dispose()).catch(() => {});

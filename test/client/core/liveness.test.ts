@@ -85,7 +85,8 @@ test('connects at once when it is woken during a pause', async () => {
   expect(performance.now() - begun).toBeLessThan(1_500);
 });
 
-test('gives up a socket of ws that never opens without an error that nobody hears', async () => {
+/** A transport to a server that accepts connections and says nothing, with a subscription; its `onNeverOpened`. */
+async function reachNobody(pingEveryMs: number) {
   const silent = createServer((socket) => void socket.on('error', () => {}));
   await once(silent.listen(0, '127.0.0.1'), 'listening');
   onTestFinished(() => void silent.close());
@@ -93,7 +94,7 @@ test('gives up a socket of ws that never opens without an error that nobody hear
   const transport = createSocket({
     url: `http://127.0.0.1:${(silent.address() as AddressInfo).port}`,
     webSocketImpl: WebSocket,
-    pingEveryMs: 50,
+    pingEveryMs,
     token: () => undefined,
     onNeverOpened: neverOpened,
   });
@@ -102,9 +103,25 @@ test('gives up a socket of ws that never opens without an error that nobody hear
     { query: 'subscription { shipmentUpdates { cursor } }', variables: {} },
     { next() {}, error() {}, complete() {} },
   );
+  return { transport, silent, neverOpened };
+}
+
+test('gives up a socket of ws that never opens without an error that nobody hears', async () => {
+  const { neverOpened } = await reachNobody(50);
   // What nobody hears fails the run.
   await expect.poll(() => neverOpened.mock.calls.length).toBeGreaterThan(1);
 });
+
+test.each(['wake', 'restart'] as const)(
+  'an attempt to connect that is cut short by %s says nothing about whether websockets open',
+  async (act) => {
+    const { transport, silent, neverOpened } = await reachNobody(60_000);
+    await once(silent, 'connection');
+    transport[act]();
+    await once(silent, 'connection');
+    expect(neverOpened).not.toHaveBeenCalled();
+  },
+);
 
 test('waits longer on each further connection, until a pong arrives', () => {
   vi.useFakeTimers();
