@@ -55,17 +55,25 @@ export class Cover {
     for (const list of lists) this.join(list);
     if (this.#parts.size > 0) return;
     const { alone, complete, fail } = this.#options;
-    this.#leaveAlone = alone({ next: (answer) => this.#tell(answer), error: fail, complete });
+    const error = (failure: TriviumError) => {
+      this.#leaveAlone = undefined;
+      fail(failure);
+    };
+    this.#leaveAlone = alone({ next: (answer) => this.#tell(answer), error, complete });
+  }
+
+  /** Begins now, if nothing runs any more. */
+  startAgain(): void {
+    if (this.#parts.size === 0 && !this.#leaveAlone) this.start([]);
   }
 
   /** Leaves the lists, which nobody has any more. */
-  startAgain(): void {
-    this.#leaveAll();
-    if (!this.#leaveAlone) this.start([]);
+  leaveLists(): void {
+    for (const list of this.#parts.keys()) this.leave(list);
   }
 
   stop(): void {
-    this.#leaveAll();
+    this.leaveLists();
     this.#leaveAlone?.();
   }
 
@@ -88,10 +96,6 @@ export class Cover {
     list.cursor = part.cursor;
     part.stop();
     this.#parts.delete(list);
-  }
-
-  #leaveAll(): void {
-    for (const list of this.#parts.keys()) this.leave(list);
   }
 
   #tell(answer: Answer): void {

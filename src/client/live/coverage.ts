@@ -53,8 +53,10 @@ export class Coverage {
   readonly #lists = new Map<string, List>();
   readonly #covers = new Set<Cover>();
   readonly #pauses = createPauses();
-  /** How often lists have lost their place since the last event. */
+  /** How often a place was lost since the last event. */
   #losses = 0;
+  /** The epoch in which a place was lost, until it is begun again. */
+  #expiring: number | undefined;
   /** Counts who was signed in. */
   #epoch = 0;
 
@@ -90,7 +92,12 @@ export class Coverage {
     const next = (answer: Answer) => sink.next(this.#freshest.refresh(answer));
     const error = (failure: TriviumError) => sink.error(failure);
     const complete = () => sink.complete();
-    const alone = (one: Sink) => this.#options.trivium.subscribe(document, variables, one);
+    let place = variables;
+    const alone = (one: Sink) => {
+      const given = place;
+      place = withoutAfter(variables); // which counts once: after that it begins now
+      return this.#options.trivium.subscribe(document, given, one);
+    };
     if (!family || Object.values(filter ?? {}).some((value) => value != null))
       return alone({ next, error, complete });
     const stop = () => {
@@ -98,7 +105,10 @@ export class Coverage {
       cover.stop();
     };
     const cover = new Cover(family, {
-      next,
+      next: (answer) => {
+        this.#losses = 0;
+        next(answer);
+      },
       complete,
       alone,
       join: (list, listener) => this.#streams.join(document, withoutAfter(variables), list.cursor, listener),
@@ -119,21 +129,33 @@ export class Coverage {
     this.#epoch++;
     this.#lists.clear();
     this.#freshest.clear();
-    for (const cover of this.#covers) cover.startAgain();
+    for (const cover of this.#covers) cover.leaveLists();
+    this.#beginAgain();
   }
 
-  /** The log cannot be read from where a list is: all lists are asked for again, after a pause if that has not helped. */
+  /**
+   * The log cannot be read from where a list or a subscription is: it begins again, and all lists are asked for again,
+   * after a pause if that has not helped.
+   */
   async #expire(): Promise<void> {
     const mine = this.#epoch;
     this.#lists.clear();
-    for (const cover of this.#covers) cover.startAgain();
+    for (const cover of this.#covers) cover.leaveLists();
+    if (this.#expiring === mine) return;
+    this.#expiring = mine;
     this.#losses += 1;
     if (this.#losses > 1) await this.#pauses.wait(this.#losses - 2);
-    if (mine === this.#epoch) this.#options.expired();
+    if (mine !== this.#epoch) return;
+    this.#expiring = undefined;
+    this.#beginAgain();
+    this.#options.expired();
+  }
+
+  #beginAgain(): void {
+    for (const cover of this.#covers) cover.startAgain();
   }
 
   #take(list: List, { data }: Answer): void {
-    this.#losses = 0;
     const entity = entityOf(data);
     if (!entity || !isPlaceable(list.filter, entity)) return;
     for (const one of list.meanwhile) one.set(entity.id, entity);

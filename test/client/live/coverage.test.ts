@@ -27,3 +27,32 @@ test('a cache whose place does not count, however often it is asked for, is aske
   expect(execute.mock.calls.length).toBeGreaterThan(2);
   expect(execute.mock.calls.length).toBeLessThan(15);
 });
+
+test('a subscription without lists whose place does not count goes on from now', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const begun: { readonly variables: object; readonly sink: Sink }[] = [];
+  const trivium = {
+    subscribe(_: unknown, variables: object, sink: Sink) {
+      begun.push({ variables, sink });
+      return () => {};
+    },
+  } as unknown as Trivium;
+  const expired = vi.fn<() => void>();
+  const coverage = new Coverage({ trivium, apply: () => {}, expired });
+  const sink = { next: vi.fn<Sink['next']>(), error: vi.fn<Sink['error']>(), complete: () => {} };
+  const document = parse(
+    'subscription Updates($after: Cursor) { shipmentUpdates(after: $after) { cursor } }',
+  );
+  onTestFinished(coverage.subscribe(document, { after: 'long ago' }, sink));
+  for (let time = 0; time < 2; time++) {
+    begun.at(-1)!.sink.error(new TriviumError('CURSOR_EXPIRED', 'Too long ago.'));
+    await vi.advanceTimersByTimeAsync(1_000);
+  }
+  expect(begun.map(({ variables }) => variables)).toEqual([{ after: 'long ago' }, {}, {}]);
+  const update = { data: { shipmentUpdates: { cursor: 'now' } } };
+  begun.at(-1)!.sink.next(update);
+  expect(sink.next.mock.calls).toEqual([[update]]);
+  expect(sink.error).not.toHaveBeenCalled();
+  expect(expired).toHaveBeenCalledTimes(2);
+});
