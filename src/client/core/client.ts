@@ -125,6 +125,7 @@ export class Client {
   }
 
   async signIn(email: string, password: string): Promise<SignInResult> {
+    await this.#learn();
     const { errors, sessionToken, viewer } = (await this.run(SignInDocument, { email, password })).signIn;
     if (!viewer) return { viewer: null, errors };
     // Where that cannot be learned, the token does as well: somebody is signed in now.
@@ -136,6 +137,7 @@ export class Client {
   }
 
   async signOut(): Promise<void> {
+    await this.#learn();
     try {
       await this.run(SignOutDocument);
     } catch (error) {
@@ -168,6 +170,11 @@ export class Client {
   dispose(): void {
     this.#live.stop();
     this.#page.leave();
+  }
+
+  /** Asks who is signed in before that changes, if it is not known yet: whoever keeps a cache learns of a change only. */
+  async #learn(): Promise<void> {
+    if (this.keeper.session.status === 'unknown') await this.refresh().catch(() => {});
   }
 
   /** Whether the browser has kept a cookie: as for a page of another site it does not, and then it is done without. */

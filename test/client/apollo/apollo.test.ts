@@ -55,7 +55,6 @@ const proxied = useProxiedGateway();
 
 test('asks and writes by the same session, and forgets everything when it ends', async () => {
   const trivium = proxied.connect({ token: await proxied.testbed.signIn() });
-  await trivium.refresh();
   const apollo = createApolloClient(trivium);
   const input = { title: 'By Apollo', content: 'Text' };
   const { data } = await apollo.mutate({ mutation: CreateNoteDocument, variables: { input } });

@@ -82,6 +82,16 @@ test.for(['refresh', 'signIn'] as const)(
   },
 );
 
+test.for(['signOut', 'signIn'] as const)('%s tells who was signed in until then', async (change) => {
+  const trivium = connect({ token: await proxied.testbed.signIn() });
+  const seen: (string | undefined)[] = [];
+  trivium.onSession(({ viewer }) => seen.push(viewer?.email));
+  expect(trivium.session.status).toBe('unknown');
+  if (change === 'signIn') await trivium.signIn('other@example.com', 'demo-password');
+  else await trivium.signOut();
+  expect(seen).toEqual([demo.email, change === 'signIn' ? 'other@example.com' : undefined]);
+});
+
 test('a session that is asked for again and has not changed is the same object, and nobody is told', async () => {
   const trivium = connect();
   const session = await trivium.refresh();

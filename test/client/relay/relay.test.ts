@@ -115,7 +115,6 @@ test('a query that nobody waits for any more is given up, a mutation is not', as
 
 test('asks and writes by the same session, and forgets everything when it ends', async () => {
   const trivium = proxied.connect({ token: await proxied.testbed.signIn() });
-  await trivium.refresh();
   const relay = createRelayEnvironment(trivium);
   const written = await createNote(relay, 'By Relay');
   expect(written).toEqual({ createNote: { note: { title: 'By Relay' } } });

@@ -70,7 +70,6 @@ const proxied = useProxiedGateway();
 
 test('asks and writes by the same session, and forgets everything when it ends', async () => {
   const trivium = proxied.connect({ token: await proxied.testbed.signIn() });
-  await trivium.refresh();
   const urql = createUrqlClient(trivium);
   const input = { title: 'By urql', content: 'Text' };
   const { data } = await urql.mutation(CreateNoteDocument, { input });
