@@ -59,6 +59,8 @@ export class Coverage {
   #expiring: number | undefined;
   /** Counts who was signed in. */
   #epoch = 0;
+  /** Whether it is asked who is signed in. */
+  #isLearning = false;
 
   constructor(options: CoverageOptions) {
     this.#options = options;
@@ -72,6 +74,7 @@ export class Coverage {
    * signed in any more.
    */
   async execute(document: DocumentNode, variables: object, signal?: AbortSignal): Promise<Answer> {
+    this.#learnViewer();
     const mine = this.#epoch;
     const answered = this.#awaitPages(document, variables);
     const answer = await this.#options.trivium.execute(document, variables, signal).finally(answered);
@@ -131,6 +134,17 @@ export class Coverage {
     this.#freshest.clear();
     for (const cover of this.#covers) cover.leaveLists();
     this.#beginAgain();
+  }
+
+  /** Asks whose the cache is, if that is not known yet: it is forgotten only once another is known to be signed in. */
+  #learnViewer(): void {
+    const { trivium } = this.#options;
+    if (this.#isLearning || trivium.session.status !== 'unknown') return;
+    this.#isLearning = true;
+    void trivium
+      .refresh()
+      .catch(() => {})
+      .then(() => (this.#isLearning = false));
   }
 
   /**

@@ -146,9 +146,9 @@ function holdAnswers(): HeldAnswers {
   async function ask(...request: Parameters<typeof fetch>): Promise<Response> {
     const response = await fetch(...request);
     const text = await response.text();
-    // Where a subscription begins that covers no list is asked for at any time.
-    const isBeginning = (request[1]?.body as string | undefined)?.includes('query LiveCursor') === true;
-    if (isHolding && !isBeginning) await new Promise<void>((pass) => held.push(pass));
+    // Where a subscription begins that covers no list, and who is signed in, is asked for at any time.
+    const isAnyTime = /query (LiveCursor|Viewer)\b/.test((request[1]?.body as string | undefined) ?? '');
+    if (isHolding && !isAnyTime) await new Promise<void>((pass) => held.push(pass));
     return new Response(text, response);
   }
   return {
@@ -404,6 +404,21 @@ export function testCache(create: (trivium: Trivium) => CachingClient): void {
     list.stop();
     await holding.settled();
     expect(client.cached()).not.toMatch(/Of the first person|shp_cache/);
+    client.stop();
+  });
+
+  test('a cache learns whose it is, and is not kept when that session ends elsewhere', async () => {
+    const token = await proxied.testbed.signIn();
+    const trivium = proxied.connect({ token });
+    const client = create(trivium);
+    await emit(proxied, 0, 0, 0);
+    const list = client.show(all, () => {});
+    await expect.poll(client.cached).toMatch(/shp_cache/);
+    await expect.poll(() => trivium.session.viewer?.email).toBe('demo@example.com');
+    list.stop();
+    await proxied.testbed.ask('mutation { signOut { signedOut } }', {}, token);
+    await trivium.refresh();
+    await expect.poll(client.cached).not.toMatch(/shp_cache/);
     client.stop();
   });
 

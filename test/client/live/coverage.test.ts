@@ -12,6 +12,7 @@ test('a cache whose place does not count, however often it is asked for, is aske
     Promise.resolve({ data: { liveCursor: 'of another replica', shipments: { edges: [] } } }),
   );
   const trivium = {
+    session: { status: 'signed-in' },
     execute,
     subscribe(_: unknown, __: unknown, sink: Sink) {
       setTimeout(() => sink.error(new TriviumError('CURSOR_INVALID', 'Other keys.')), 10);

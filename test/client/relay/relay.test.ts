@@ -106,6 +106,8 @@ test('a query that nobody waits for any more is given up, a mutation is not', as
       return fetch(url, init);
     },
   });
+  await trivium.refresh();
+  signals.splice(0);
   const relay = createRelayEnvironment(trivium);
   fetchQuery(relay, artifacts.operation('ScreenViewerQuery'), {}).subscribe({}).unsubscribe();
   const variables = { input: { title: 'Left', content: 'Text' } };

@@ -100,6 +100,8 @@ test('a list that is shown again, or by another page of it, is answered from wha
       return fetch(url, init);
     },
   });
+  await trivium.refresh();
+  asked.splice(0);
   const urql = createUrqlClient(trivium);
   await proxied.emit(1, 'shp_urql_0');
   await proxied.emit(1, 'shp_urql_1');
