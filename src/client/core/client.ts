@@ -68,6 +68,8 @@ export class Client {
   readonly #page: Page;
   /** Whether nobody answered when it was last asked who is signed in. */
   #isUnanswered = false;
+  /** Set while it is asked whether nobody is signed in any more. */
+  #asking: Promise<unknown> | undefined;
 
   constructor(options: TriviumOptions) {
     const url = (this.url = new URL(options.url).origin);
@@ -89,6 +91,7 @@ export class Client {
       url,
       fetch,
       post: this.#post,
+      isSignedOut: () => this.#isSignedOut(),
       credentials,
       isSharedSession: () =>
         (usesCookie && credentials().token === undefined) ||
@@ -149,12 +152,7 @@ export class Client {
   }
 
   subscribe(document: AnyDocument, variables: object, sink: Sink): () => void {
-    const { epoch } = this.keeper;
-    const error = (failure: TriviumError) => {
-      if (failure.code === 'UNAUTHENTICATED') this.#refused(epoch);
-      sink.error(failure);
-    };
-    return this.#live.subscribe(textOf(document), { ...variables }, { ...sink, error });
+    return this.#live.subscribe(textOf(document), { ...variables }, sink);
   }
 
   updates<Data>(
@@ -192,10 +190,13 @@ export class Client {
     return answer;
   }
 
-  /** A subscription was refused. One that outlived a sign-in perhaps for the credentials before: the gateway knows. */
-  #refused(epoch: number): void {
-    if (epoch === this.keeper.epoch) this.#ended(epoch);
-    else if (this.keeper.session.status === 'signed-in') this.#refreshLater();
+  /** Whether nobody is signed in any more; the gateway is asked once for all who want to know at the same time. */
+  async #isSignedOut(): Promise<boolean> {
+    if (this.keeper.session.status !== 'signed-out')
+      await (this.#asking ??= this.refresh()
+        .catch(() => {})
+        .finally(() => (this.#asking = undefined)));
+    return this.keeper.session.status === 'signed-out';
   }
 
   /** Tells that the session has ended, if it is still the one that the failure is about. */

@@ -9,6 +9,11 @@ import { LiveCursorDocument } from '../generated/index.js';
 export interface FollowOptions {
   readonly transport: () => Transport;
   readonly post: Post;
+  /**
+   * Asks whether nobody is signed in any more. A refusal alone does not say so: a sign-in ends the session of the cookie
+   * before, which the connection still had.
+   */
+  readonly isSignedOut: () => Promise<boolean>;
 }
 
 /**
@@ -103,14 +108,22 @@ export class Followed {
   #fail(mine: number, failure: Error): void {
     if (mine !== this.#current) return;
     const next = ++this.#current; // what has failed is not heard any more, such as that it is complete
-    if (failure instanceof TriviumError && isPassing(failure)) {
-      const leastMs = (failure.retryAfter ?? 0) * 1_000;
-      void this.#pauses
-        .wait(this.#attempts++, leastMs)
-        .then(() => (next === this.#current ? this.#begin() : undefined));
-      return;
-    }
-    this.#sink.error(failure as TriviumError);
+    if (!(failure instanceof TriviumError)) return this.#sink.error(failure as TriviumError);
+    if (isPassing(failure)) return void this.#beginLater(next, failure);
+    if (failure.code !== 'UNAUTHENTICATED') return this.#sink.error(failure);
+    void this.#refused(next, failure);
+  }
+
+  async #refused(mine: number, failure: TriviumError): Promise<void> {
+    const isSignedOut = await this.#options.isSignedOut();
+    if (mine !== this.#current) return;
+    if (isSignedOut) this.#sink.error(failure);
+    else await this.#beginLater(mine, failure);
+  }
+
+  async #beginLater(mine: number, { retryAfter = 0 }: TriviumError): Promise<void> {
+    await this.#pauses.wait(this.#attempts++, retryAfter * 1_000);
+    if (mine === this.#current) await this.#begin();
   }
 }
 

@@ -9,6 +9,7 @@ import { createStreamTransport } from '../stream/stream-transport.js';
 /** How subscriptions reach the gateway: by `webSocketImpl`, else by server-sent events over `fetch`. */
 export interface LiveOptions extends HttpOptions {
   readonly post: Post;
+  readonly isSignedOut: () => Promise<boolean>;
   /** Whether all tabs have the same session, so that one can run the subscriptions of all. */
   readonly isSharedSession: () => boolean;
   readonly webSocketImpl?: unknown;
@@ -37,13 +38,13 @@ export class Live {
       queueMicrotask(() => sink.complete());
       return () => {};
     }
-    const { post } = this.#options;
+    const { post, isSignedOut } = this.#options;
     const end = () => this.#active.delete(followed);
     const complete = () => {
       end();
       sink.complete();
     };
-    const followed = new Followed({ transport: () => this.#current(), post }, query, variables, {
+    const followed = new Followed({ transport: () => this.#current(), post, isSignedOut }, query, variables, {
       ...sink,
       next: (answer: Answer) => sink.next(answer),
       error(failure) {

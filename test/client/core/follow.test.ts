@@ -3,7 +3,7 @@ import { Followed } from '../../../src/client/core/follow.js';
 import type { Sink, Transport } from '../../../src/client/core/transport.js';
 
 /** Follows over a transport that is answered by hand; what was heard, and each subscription's sink. */
-function follow() {
+function follow(isSignedOut = () => Promise.resolve(true)) {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const sinks: Sink[] = [];
@@ -16,7 +16,7 @@ function follow() {
   const heard: string[] = [];
   const post = () => expect.unreachable();
   const followed = new Followed(
-    { transport: () => transport, post },
+    { transport: () => transport, post, isSignedOut },
     'subscription { a }',
     {},
     {
@@ -75,4 +75,16 @@ test('ends with the refusal FORBIDDEN, which does not pass', async () => {
   await vi.advanceTimersByTimeAsync(60_000);
   expect(sinks).toHaveLength(1);
   expect(heard).toEqual(['FORBIDDEN']);
+});
+
+test('believes that nobody is signed in only if the gateway says so', async () => {
+  const answers = [false, true];
+  const { sinks, heard } = follow(() => Promise.resolve(answers.shift()!));
+  await vi.advanceTimersByTimeAsync(0);
+  refuse(sinks[0]!, 'UNAUTHENTICATED');
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect([sinks.length, heard]).toEqual([2, []]);
+  refuse(sinks[1]!, 'UNAUTHENTICATED');
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect([sinks.length, heard]).toEqual([2, ['UNAUTHENTICATED']]);
 });

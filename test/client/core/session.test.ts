@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import WebSocket from 'ws';
 import type { Session } from '../../../src/client/core/trivium.js';
 import { createTrivium } from '../../../src/client/core/trivium.js';
 import {
@@ -90,6 +91,46 @@ test.for(['signOut', 'signIn'] as const)('%s tells who was signed in until then'
   if (change === 'signIn') await trivium.signIn('other@example.com', 'demo-password');
   else await trivium.signOut();
   expect(seen).toEqual([demo.email, change === 'signIn' ? 'other@example.com' : undefined]);
+});
+
+test('a subscription outlives that the same person signs in again, which ends the session of the cookie before', async () => {
+  vi.stubGlobal('document', new EventTarget());
+  vi.stubGlobal('window', new EventTarget());
+  onTestFinished(() => void vi.unstubAllGlobals());
+  const origin = proxied.testbed.url;
+  let cookie = '';
+  const closed: number[] = [];
+  class PageSocket extends WebSocket {
+    constructor(url: string, protocol: string) {
+      super(url, protocol, { headers: { origin, cookie } });
+      this.on('close', (code) => closed.push(code));
+    }
+  }
+  let isAgain = false;
+  const trivium = createTrivium({
+    url: proxied.proxy.url,
+    webSocketImpl: PageSocket,
+    async fetch(url, init) {
+      const headers = new Headers(init!.headers);
+      headers.set('origin', origin);
+      headers.set('cookie', cookie);
+      const response = await fetch(url, { ...init, headers });
+      cookie = response.headers.getSetCookie()[0]?.split(';')[0] ?? cookie;
+      // The websocket closes before the page knows that it has signed in.
+      if (isAgain) await expect.poll(() => closed, { timeout: 5_000 }).toContain(4401);
+      return response;
+    },
+  });
+  onTestFinished(() => trivium.dispose());
+  await trivium.signIn(demo.email, demo.password);
+  const update = trivium.updates(ShipmentUpdatesDocument).next();
+  update.catch(() => {});
+  await expect.poll(() => proxied.proxy.heard().includes('connection_ack')).toBe(true);
+  isAgain = true;
+  await trivium.signIn(demo.email, demo.password);
+  await proxied.emit(1);
+  await expect(update).resolves.toMatchObject({ done: false });
+  expect(trivium.session.status).toBe('signed-in');
 });
 
 test('a session that is asked for again and has not changed is the same object, and nobody is told', async () => {
