@@ -47,28 +47,19 @@ export class TriviumError extends Error {
 export function failureOf({ errors = [], data }: Answer, status?: number): TriviumError {
   const [first] = errors;
   const code = first?.extensions?.['code'];
-  const details = { errors, data, ...(status !== undefined && { status }) };
   return new TriviumError(
     typeof code === 'string' ? code : 'GRAPHQL_ERROR',
     first?.message ?? 'The answer has no data.',
-    details,
+    { errors, data, ...(status !== undefined && { status }) },
   );
 }
 
 /** `INTERNAL_SERVER_ERROR` is also what the gateway answers while its own database is down. */
-const passing = new Set([
-  'UNREACHABLE',
-  'NOT_GRAPHQL',
-  'RATE_LIMITED',
-  'INTERNAL_SERVER_ERROR',
-  'UPSTREAM_UNAVAILABLE',
-  'UPSTREAM_TIMEOUT',
-  'UPSTREAM_INVALID_RESPONSE',
-]);
+const passing = /^(UNREACHABLE|NOT_GRAPHQL|RATE_LIMITED|INTERNAL_SERVER_ERROR|UPSTREAM_.+)$/;
 
 /** Whether the same may succeed when it is tried again. */
 export function isPassing({ code }: TriviumError): boolean {
-  return passing.has(code);
+  return passing.test(code);
 }
 
 /** Whether the log can no longer be read from a cursor: all is to be asked for again. */

@@ -39,7 +39,7 @@ describe('the memory for what was parsed of a request is released', () => {
   });
 
   test('once it is refused, since its session cannot be looked up', async () => {
-    const database = new DatabaseSync(join(testbed.folder, 'gateway.db'));
+    const database = new DatabaseSync(join(testbed.folder, 'gateway.db'), { timeout: 30_000 });
     onTestFinished(() => database.close());
     database.exec('ALTER TABLE sessions RENAME TO away');
     onTestFinished(() => database.exec('ALTER TABLE away RENAME TO sessions'));
