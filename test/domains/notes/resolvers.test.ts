@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   room.sandbox.faults.clear();
-  room.sandbox.notes.pageLimit.max = 100;
+  Object.assign(room.sandbox.notes.pageLimit, { max: 100, mode: 'reject' });
   email = `user${(users += 1)}@example.com`;
   ask = await room.as(email);
 });
@@ -306,8 +306,8 @@ describe('node', () => {
     expect((await other(get, { id: noteId(note!.id) })).data).toEqual({ node: null });
   });
 
-  test('finds a note far down where the service allows small pages only', async () => {
-    room.sandbox.notes.pageLimit.max = 20;
+  test.each(['reject', 'clamp'])('finds a note far down if the service %ss larger pages', async (mode) => {
+    Object.assign(room.sandbox.notes.pageLimit, { max: 20, mode });
     const notes = addNotes(2300);
     const { data, errors } = await ask(get, { id: noteId(notes[2299]!.id) });
     expect([data.node?.title, errors]).toEqual(['2300', undefined]);

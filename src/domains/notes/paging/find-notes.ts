@@ -66,7 +66,7 @@ function createScan({ pager, list }: SearchSource, take: Take): (wanted: () => b
       if (scanned >= maxScannedNotes) return false;
       const { value: page } = await pages.next();
       take(page?.notes ?? []);
-      scanned += page?.limit ?? 0;
+      scanned += page?.notes.length ?? 0;
       ended = page?.nextCursor === undefined;
     }
     return true;

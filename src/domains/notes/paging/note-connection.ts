@@ -146,7 +146,7 @@ async function* resumeAfterNew(
   for await (const page of pages) {
     const from: number = isFound ? 0 : lastSeen(page, seen) + 1;
     isFound ||= from > 0;
-    scanned += page.limit;
+    scanned += page.notes.length;
     if (isFound) yield { ...page, from };
     else if (scanned >= maxScannedNotes && page.nextCursor !== undefined) throw tooMany();
   }

@@ -300,6 +300,11 @@ describe('the cursor of a new note', () => {
     expect(page.pageInfo).toMatchObject({ hasNextPage: false, hasPreviousPage: true, endCursor: null });
   });
 
+  test('leads to the notes after it, however many small pages are before it', async () => {
+    const service = createService(rangeOf(1_200), { ...usual, maxLimit: 20, aboveMax: 'clamp' });
+    expect((await reader(service)(2, edgeOf(119_800).cursor)).keys).toEqual([119_900, 120_000]);
+  });
+
   test('is an error if the note is further back than is searched', async () => {
     const page = reader(createService(rangeOf(5_002), usual));
     expect((await page(3, edgeOf(499_900).cursor)).keys).toEqual([500_000, 500_100, 500_200]);
