@@ -142,10 +142,10 @@ class OperationNotes implements NotesAccess {
   }
 
   async hasPinned(number: number, except?: string): Promise<boolean> {
-    let pinned = 0;
+    const others = new Set<string>(); // pages may overlap
     for await (const { notes } of this.shared.pager.walk(this.lists.scanned({ pinned: true }), maxLimit)) {
-      pinned += notes.filter(({ upstreamId }) => upstreamId !== except).length;
-      if (pinned >= number) return true;
+      for (const { upstreamId } of notes) if (upstreamId !== except) others.add(upstreamId);
+      if (others.size >= number) return true;
     }
     return false;
   }

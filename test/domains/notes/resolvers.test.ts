@@ -410,6 +410,27 @@ describe('writing', () => {
     expect(data.updateNote.errors).toEqual([{ code: 'INVALID', path: ['isPinned'] }]);
   });
 
+  test('counts a pinned note once, though the pages overlap', async () => {
+    const note = {
+      title: 'T',
+      content: 'C',
+      created_at: '2026-01-01T00:00:00Z',
+      updated_at: '2026-01-01T00:00:00Z',
+    };
+    const pages = [0, 20].map((from) =>
+      Array.from({ length: 25 }, (_, at) => ({ ...note, id: String(from + at) })),
+    );
+    for (const [at, data] of pages.entries()) {
+      const body = JSON.stringify({ data, next_cursor: at === 0 ? 'next' : null });
+      const act = { kind: 'answer', status: 200, body } as const;
+      room.sandbox.faults.add({ service: 'notes', method: 'GET', path: /pinned=true/, times: 1, act });
+    }
+    const act = { kind: 'answer', status: 422 } as const;
+    room.sandbox.faults.add({ service: 'notes', method: 'POST', times: 1, act });
+    const { data } = await ask(create, { input: { title: 'T', content: 'C', isPinned: true } });
+    expect(data.createNote.errors).toEqual([{ code: 'INVALID', path: [] }]);
+  });
+
   test('names the input at fault, as far as known, if a write is refused', async () => {
     const refuse = () =>
       room.sandbox.faults.add({
