@@ -1,4 +1,4 @@
-import { userError } from '../../graphql/errors.js';
+import { SessionEnded, userError } from '../../graphql/errors.js';
 import type {
   CreateNoteInput,
   DeleteNoteInput,
@@ -128,10 +128,15 @@ function failWhereCallIsAtFault({ refused: status }: Refused): void {
 /** What a 404 to a share is about, which the service does not say: the person, if the note is there. */
 async function explainNotFound(notes: NotesAccess, id: string): Promise<UserError> {
   if (encodeSegment(id) === undefined) return notFound(); // refused without a call
-  const note = await notes.note(id).catch(() => undefined);
+  const note = await notes.note(id).catch(unlessSessionEnded);
   if (note === null) return notFound();
   const person = 'The notes service has no user with this e-mail address.';
   return note ? userError('NOT_FOUND', person, 'email') : noteOrPersonNotFound;
+}
+
+/** For `catch`: no failure to find out more hides that the session has ended. */
+function unlessSessionEnded(error: unknown): undefined {
+  if (error instanceof SessionEnded) throw error;
 }
 
 /** Which of the two is not known, so the input as a whole is at fault. */

@@ -584,6 +584,15 @@ describe('writing', () => {
     expect(data.shareNote.errors).toEqual([{ code: 'NOT_FOUND', message, path: [] }]);
   });
 
+  test('reports a session that has ended, though a share was answered 404 before', async () => {
+    const refuse = (method: string, status: number) =>
+      room.sandbox.faults.add({ service: 'notes', method, act: { kind: 'answer', status } });
+    refuse('POST', 404);
+    refuse('GET', 401);
+    const input = { id: noteId('none'), email: 'friend@example.com', permission: 'EDIT' };
+    expect((await ask(share, { input })).errors).toEqual(['UNAUTHENTICATED']);
+  });
+
   test.each([
     [409, 'CONFLICT'],
     [422, 'INVALID'],
