@@ -173,3 +173,13 @@ test('ARCHITECTURE.md names only files and folders that are there', () => {
   expect(named.length).toBeGreaterThan(30);
   expect(named.filter((path) => !existsSync(path))).toEqual([]);
 });
+
+test('the quick test run, and the order of the others, name only tests that are there', () => {
+  const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+    readonly scripts: { readonly 'test:quick': string };
+  };
+  const text = `${scripts['test:quick']} ${readFileSync('vitest.config.ts', 'utf8')}`;
+  const named = [...text.matchAll(/\btest\/[\w./-]+(?<!\/)/g)].map(([path]) => path);
+  expect(named.length).toBeGreaterThan(30);
+  expect(named.filter((path) => !existsSync(path) && !existsSync(`${path}.test.ts`))).toEqual([]);
+});
