@@ -47,6 +47,17 @@ describe('the header Host', () => {
     expect(await statusOf('/webhooks/shipments/sub_demo', { host: 'rebound.example' })).toBe(421);
   });
 
+  test('is refused on deliveries as the receiver refuses', async () => {
+    const socket = connect(Number(new URL(testbed.url).port), '127.0.0.1');
+    socket.write('POST http://rebound.example/webhooks/shipments/sub_demo HTTP/1.1\r\n');
+    socket.write('Host: rebound.example\r\nContent-Length: 0\r\nConnection: close\r\n\r\n');
+    const [head = '', body = ''] = (await text(socket)).split('\r\n\r\n');
+    expect(head).toMatch(/^HTTP\/1.1 421 [^]*\r\ncontent-type: application\/json\r\n/i);
+    expect(JSON.parse(body)).toEqual({
+      error: { code: 'MISDIRECTED_REQUEST', message: expect.stringContaining('ALLOWED_HOSTS') },
+    });
+  });
+
   test('that is sent twice is refused with 400, wherever any is allowed', async () => {
     const open = await startTestbed({ sandbox: testbed.sandbox });
     onTestFinished(() => open.stop());

@@ -195,13 +195,18 @@ function readRest(request: IncomingMessage): void {
   request.read();
 }
 
-/** Refuses an unknown `Expect` header; `refuse` gives the answer to a request that is not the receiver's. */
+/** Refuses an unknown `Expect` header. */
 export function refuseExpectation(refuse: Refuse): RequestListener {
   const fault = 'The only expectation that can be met here is 100-continue.';
-  const ofReceiver = refusal(417, 'EXPECTATION_FAILED', fault);
-  return (request, response) => {
+  return (request, response) => respond(request, response, refuse(request, 417, fault));
+}
+
+/** Gives the refusal of a delivery as the webhook receiver does; `refuse` gives that of any other request. */
+export function inFormOfReceiver(refuse: Refuse): Refuse {
+  return (request, status, fault) => {
     const isDelivery = originForm(request.url!).startsWith(webhookPrefix);
-    respond(request, response, isDelivery ? ofReceiver : refuse(request, 417, fault));
+    const code = STATUS_CODES[status]!.toUpperCase().replaceAll(' ', '_');
+    return isDelivery ? refusal(status, code, fault) : refuse(request, status, fault);
   };
 }
 

@@ -19,7 +19,7 @@ import { serverSentEvents, type StreamFormat } from '../stream/stream-format.js'
 import type { GraphqlStreams } from '../stream/stream-server.js';
 import type { Drain } from './graceful-shutdown.js';
 import type { GraphqlHttp } from './apollo.js';
-import type { Answer } from './request-guards.js';
+import { inFormOfReceiver, type Answer } from './request-guards.js';
 import type { Metrics } from '../../lib/telemetry/metrics.js';
 import { dataHeaders, noStore, requestId } from './response-headers.js';
 import type { CompiledQueries } from './compiled-queries.js';
@@ -227,7 +227,9 @@ function databaseStatus(database: Database): Promise<'ok' | 'no database'> {
 }
 
 /** The answer to a request that is refused before it reaches a route. */
-export function refuseEarly({ headers: asked }: IncomingMessage, status: number, fault: string): Answer {
+export const refuseEarly = inFormOfReceiver(refuseUnrouted);
+
+function refuseUnrouted({ headers: asked }: IncomingMessage, status: number, fault: string): Answer {
   const id = requestId(asked['x-request-id']);
   const headers = { 'content-type': 'application/json; charset=utf-8', 'x-request-id': id };
   return {
