@@ -51,6 +51,42 @@ test('each operation has a line at debug, and its request id goes to the service
   expect(called.map(({ path }) => path)).toEqual([expect.stringMatching(/^\/notes\?/)]);
 });
 
+test('so has each over a websocket or a stream, subscriptions and what is refused among them', async () => {
+  const token = await testbed.signIn();
+  const before = lines('operation').length;
+  const client = testbed.socket(token);
+  const ask = (query: string) => client.subscribe({ query }, { next() {}, error() {}, complete() {} });
+  ask('subscription ByWebsocket { shipmentUpdates { cursor } }');
+  ask('subscription { unheard }');
+  const leaving = new AbortController();
+  for (const query of [
+    'subscription ByStream { shipmentUpdates { cursor } }',
+    'subscription Lost { shipmentUpdates(after: "x") { cursor } }',
+    'subscription { unheard }',
+  ])
+    await fetch(`${testbed.url}/graphql/stream?${new URLSearchParams({ query })}`, {
+      headers: { authorization: `Bearer ${token}` },
+      signal: leaving.signal,
+    });
+  const seen = () =>
+    lines('operation')
+      .slice(before)
+      .map(({ operation, transport, type, code }) => ({ operation, transport, type, code }));
+  await expect.poll(() => seen().length).toBe(5);
+  const type = 'subscription';
+  const code = 'GRAPHQL_VALIDATION_FAILED';
+  expect(new Set(seen())).toEqual(
+    new Set([
+      { operation: 'ByWebsocket', transport: 'websocket', type },
+      { transport: 'websocket', code },
+      { operation: 'ByStream', transport: 'stream', type },
+      { operation: 'Lost', transport: 'stream', type, code: 'CURSOR_INVALID' },
+      { transport: 'stream', code },
+    ]),
+  );
+  leaving.abort();
+});
+
 test('sign-ins, refused ones and sign-outs are marked for an audit, without addresses', async () => {
   const token = await testbed.signIn();
   const wrong = 'mutation { signIn(input: { email: "ann@example.com", password: "x" }) { errors { code } } }';

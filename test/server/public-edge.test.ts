@@ -131,6 +131,16 @@ describe('with INTROSPECTION=off', () => {
     const known = await testbed.ask(misspelt, {}, await testbed.signIn());
     expect(JSON.stringify(known.errors)).toContain('Did you mean \\"viewer\\"');
   });
+
+  test('in answers of streams, too', async () => {
+    const shown = async (headers = {}) => {
+      const parameters = new URLSearchParams({ query: misspelt });
+      return (await fetch(`${testbed.url}/graphql/stream?${parameters}`, { headers })).text();
+    };
+    expect(await shown()).not.toContain('Did you mean');
+    const authorization = `Bearer ${await testbed.signIn()}`;
+    expect(await shown({ authorization })).toContain('Did you mean \\"viewer\\"');
+  });
 });
 
 describe('a document', () => {

@@ -13,6 +13,10 @@ export interface Meter {
   answered(how: Measured, context: Measurable, result: Result, ended?: number): void;
   /** An answer, or the end of a stream, has these errors. */
   refused(transport: Transport, errors: Errors): void;
+  /**
+   * For the log and the trace: a subscription is established, or an operation refused, of which not all may be known.
+   */
+  note(how: Measured, operation: Partial<Measurable>, errors?: Errors): void;
 }
 
 type Measurable = Pick<Context, 'began' | 'caller' | 'cost' | 'hasLeft' | 'requestId' | 'trace'>;
@@ -62,32 +66,16 @@ export function createMeter({ metrics, log }: Telemetry): Meter {
   for (const transport of ['http', 'websocket', 'stream'])
     operationErrors.of(transport, 'INTERNAL_SERVER_ERROR');
 
-  function logOperation(
-    { transport, type, operation }: Measured,
-    { began, caller, cost, requestId }: Measurable,
-    errors: Errors = [],
-  ): void {
-    log.debug(
-      {
-        operation: operation?.name?.value,
-        transport,
-        type,
-        cost,
-        ms: Math.round(performance.now() - began),
-        code: errors[0]?.extensions?.['code'],
-        userId: caller?.userId,
-        requestId,
-      },
-      'operation',
-    );
-  }
+  const note: Meter['note'] = (how, operation, errors = []) => {
+    if (isDebugging) logOperation(log, how, operation, errors);
+    endTrace(how, operation, errors);
+  };
 
   return {
     answered(how, context, { data, errors }, ended = performance.now()) {
       const { transport, type } = how;
       const { began, cost } = context;
-      if (isDebugging) logOperation(how, context, errors);
-      endTrace(how, context, errors);
+      note(how, context, errors);
       if (type && data !== undefined) {
         durations[transport][type]?.add((ended - began) / 1_000);
         if (cost !== undefined) costs[type].add(cost);
@@ -95,14 +83,36 @@ export function createMeter({ metrics, log }: Telemetry): Meter {
       if (errors && !context.hasLeft) refused(transport, errors);
     },
     refused,
+    note,
   };
+}
+
+function logOperation(
+  log: Telemetry['log'],
+  { transport, type, operation }: Measured,
+  { began, caller, cost, requestId }: Partial<Measurable>,
+  errors: Errors,
+): void {
+  log.debug(
+    {
+      operation: operation?.name?.value,
+      transport,
+      type,
+      cost,
+      ms: began && Math.round(performance.now() - began),
+      code: errors[0]?.extensions?.['code'],
+      userId: caller?.userId,
+      requestId,
+    },
+    'operation',
+  );
 }
 
 /** Ends the span of an operation, named by its type and name, as the specification of GraphQL spans has it. */
 function endTrace(
   { transport, type, operation }: Measured,
-  { trace }: Measurable,
-  errors: Errors = [],
+  { trace }: Partial<Measurable>,
+  errors: Errors,
 ): void {
   const span = trace?.span;
   if (!span) return;

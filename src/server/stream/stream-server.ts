@@ -6,6 +6,7 @@ import {
   type ExecutionResult,
   type GraphQLFormattedError,
   type GraphQLSchema,
+  type OperationDefinitionNode,
 } from 'graphql';
 import type { Context, MakeContext } from '../../api/context.js';
 import type { Session } from '../../domains/sessions/session.js';
@@ -151,7 +152,10 @@ async function run(
   const payload = readOperation(request);
   if (typeof payload === 'string') return answer.refuse(400, [toError(payload, 'BAD_REQUEST')]);
   const prepared = prepareLive(options, payload, 'a stream');
-  if (!('document' in prepared)) return refuseBy(options, answer, prepared.errors, prepared);
+  if (!('document' in prepared)) {
+    const known = { caller: session?.caller ?? null, requestId: request.id, cost: prepared.cost };
+    return refuseBy(options, answer, prepared.errors, known);
+  }
   const { document, operation, variableValues, cost } = prepared;
   const isQuery = operation.operation === OperationTypeNode.QUERY;
   const ending = new LightAbortController(work.memory);
@@ -166,7 +170,7 @@ async function run(
   contextValue.cost = cost;
   const { operationName } = payload;
   const args = { schema, document, operationName, variableValues, contextValue };
-  if (!isQuery) return follow(options, answer, stream, session, args);
+  if (!isQuery) return follow(options, answer, stream, session, { ...args, operation });
   const executed = await execute(args);
   const breathe = () => options.admission.breathe(session && userCaller(session.caller.userId));
   const pause = breathe();
@@ -181,20 +185,28 @@ async function run(
   return stream.finish(await answerText(whole, breathe));
 }
 
+/** A subscription, ready to be executed. */
+type Following = ExecutionArgs & {
+  readonly contextValue: Context;
+  readonly operation: OperationDefinitionNode;
+};
+
 /** Sends the updates of a subscription until its client leaves, its session ends, or nothing more comes. */
 async function follow(
   options: StreamOptions,
   answer: Answer,
   stream: Stream,
   session: Session | undefined,
-  args: ExecutionArgs & { readonly contextValue: Context },
+  { operation, ...args }: Following,
 ): Promise<void> {
-  const { fanout, sessions, rules, drain } = options;
+  const { fanout, sessions, rules, drain, meter } = options;
+  const { contextValue } = args;
   const updates = await fanout
     .subscribe({ ...args, outlet: stream })
     .catch((error: unknown): ExecutionResult => ({ errors: [error as never] }));
   if (!(Symbol.asyncIterator in updates))
-    return refuseBy(options, answer, updates.errors ?? [], args.contextValue);
+    return refuseBy(options, answer, updates.errors ?? [], contextValue, operation);
+  meter.note({ transport: 'stream', type: 'subscription', operation }, contextValue);
   const unwatch = session
     ? sessions.watch(session, (change) => (change === 'ended' ? stream.complete() : stream.again()))
     : undefined;
@@ -217,12 +229,14 @@ function refuseBy(
   { rules, callers, meter }: StreamOptions,
   answer: Answer,
   errors: readonly unknown[],
-  operation: Partial<Pick<Context, 'cost' | 'requestId' | 'endSession' | 'caller'>>,
+  context: Partial<Context>,
+  operation?: OperationDefinitionNode,
 ): void {
-  const shown = errors.map((error) => rules.show(error, operation));
+  const shown = errors.map((error) => rules.show(error, context));
   const { headers, method } = answer.request;
-  const extensions = costReport(headers[costHeader], operation);
+  const extensions = costReport(headers[costHeader], context);
   meter.refused('stream', shown);
+  meter.note({ transport: 'stream', type: operation?.operation, operation }, context, shown);
   const fault = shown.some(isUnauthenticated) ? callers.faultOf(headers, method === 'GET') : undefined;
   answer.refuseAll(
     fault === undefined

@@ -66,7 +66,7 @@ export function createProtocol(options: ProtocolOptions) {
     onConnect: (socket) => protocol.admit(socket),
     onSubscribe: (socket, id) => protocol.prepare(socket, id),
     // What `prepare` returned, though its type does not say so.
-    subscribe: (args) => options.fanout.subscribe(args as LiveSubscription).catch(failedStream),
+    subscribe: (args) => protocol.subscribe(args as LiveSubscription),
     // Only for queries: the messages of subscriptions bypass graphql-ws.
     onNext: (socket, _, __, args, result) => protocol.answer(socket, args, result as ExecutionResult),
     onOperation({ extra: { operations } }, id, _, args, result) {
@@ -75,7 +75,7 @@ export function createProtocol(options: ProtocolOptions) {
       // The arguments are what `prepare` made: graphql-ws keeps them while a subscription lasts, which needs them no longer.
       Object.assign(args, { contextValue: undefined, variableValues: undefined });
     },
-    onError: (socket, _, __, errors) => protocol.refuse(socket, errors),
+    onError: (socket, id, _, errors) => protocol.refuse(socket, id, errors),
     onComplete({ extra }, id) {
       extra.running -= 1;
       extra.operations?.get(id)?.ending?.abort();
@@ -168,7 +168,15 @@ class Protocol {
     return { schema, document, operationName, variableValues, contextValue, outlet };
   }
 
-  /** What the client sees of a query's result. */
+  /** As `Fanout.subscribe`, but what it rejects with ends the subscription. */
+  async subscribe(args: LiveSubscription): ReturnType<Fanout['subscribe']> {
+    const updates = await this.#options.fanout.subscribe(args).catch(failedStream);
+    const context = args.contextValue as Context;
+    if (Symbol.asyncIterator in updates) this.#options.meter.note(measured(args), context);
+    return updates;
+  }
+
+  /** What the client sees of the result of a query, or of a subscription that its resolver refuses. */
   async answer(
     { extra }: Socket,
     args: ExecutionArgs,
@@ -180,22 +188,28 @@ class Protocol {
     const pause = admission.breathe(extra.caller);
     if (pause) await pause;
     const shown = rules.showResult(result, context);
-    const operation = getOperationAST(args.document, args.operationName) ?? undefined;
-    const how = { transport: 'websocket', type: 'query', operation } as const;
-    meter.answered(how, context, { data: result.data, errors: shown.errors });
+    meter.answered(measured(args), context, { data: result.data, errors: shown.errors });
     await admission.breathe(extra.caller);
     const extensions = costReport(extra.asksForCost, context);
     return extensions ? { ...shown, extensions: { ...extensions } } : shown;
   }
 
   /** What the client sees of errors. One that ended a stream comes wrapped, and would pass for the client's fault. */
-  refuse({ extra }: Socket, errors: readonly GraphQLError[]): readonly GraphQLFormattedError[] {
+  refuse({ extra }: Socket, id: string, errors: readonly GraphQLError[]): readonly GraphQLFormattedError[] {
     const { rules, meter } = this.#options;
     const caller = extra.session?.caller ?? null;
     const shown = errors.map((error) => rules.show(error.originalError ?? error, { caller }));
     meter.refused('websocket', shown);
+    // One that had been established has its line.
+    if (extra.operations?.get(id)?.payload)
+      meter.note({ transport: 'websocket', type: undefined }, { caller }, shown);
     return shown;
   }
+}
+
+function measured({ document, operationName }: ExecutionArgs) {
+  const operation = getOperationAST(document, operationName) ?? undefined;
+  return { transport: 'websocket', type: operation?.operation, operation } as const;
 }
 
 /**
