@@ -41,6 +41,21 @@ test('the sandbox beside a gateway listens on SANDBOX_PORT', async () => {
   expect(gateway.output()).toMatch(new RegExp(`^ +Sandbox +http://127\\.0\\.0\\.1:${port} `, 'm'));
 });
 
+test.each(['PORT', 'METRICS_PORT'])(
+  'the sandbox leaves its port to the gateway whose %s it is',
+  async (name) => {
+    const port = String(await freePort());
+    const gateway = await startGatewayProcess({
+      DATABASE_URL: await createTestFile(),
+      SANDBOX_PORT: port,
+      [name]: port,
+    });
+    onTestFinished(async () => void (await gateway.end('SIGKILL')));
+    const at = name === 'PORT' ? '/livez' : '/metrics';
+    expect((await fetch(`http://127.0.0.1:${port}${at}`)).status).toBe(200);
+  },
+);
+
 /** The output of a gateway that fails to start. */
 async function refusal(
   given: Readonly<Record<string, string>>,
@@ -57,8 +72,13 @@ test('a port in use is reported with its setting and without a stack', async () 
   onTestFinished(() => void other.close());
   await once(other, 'listening');
   const { port } = other.address() as AddressInfo;
-  const said = await refusal({ PORT: String(port) });
-  expect(said).toBe(`Invalid settings:\n  PORT: listen EADDRINUSE: address already in use 127.0.0.1:${port}`);
+  for (const name of ['PORT', 'METRICS_PORT']) {
+    const said = await refusal({ [name]: String(port) });
+    expect(said).toContain(
+      `Invalid settings:\n  ${name}: listen EADDRINUSE: address already in use 127.0.0.1:${port}`,
+    );
+    expect(said).not.toMatch(/ +at /);
+  }
 });
 
 test.each(['SIGTERM', 'SIGINT'] as const)('%s ends it while it starts', async (signal) => {

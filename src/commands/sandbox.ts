@@ -1,4 +1,4 @@
-import { readSandboxConfig } from '../config/config.js';
+import { readSandboxConfig, type Config } from '../config/config.js';
 import { say, type Program, type RunningSandbox } from './program.js';
 import { onSignal } from './shutdown.js';
 
@@ -17,12 +17,16 @@ export const demoGrants = JSON.stringify({
   ],
 });
 
-/** The sandbox beside a gateway: on its own port, or else on a free one. */
-export async function startBeside({ environment, loadSandbox }: Program): Promise<RunningSandbox> {
+/** The sandbox beside a gateway: on its own port, or else, as where that is one of the gateway's, on a free one. */
+export async function startBeside(
+  { environment, loadSandbox }: Program,
+  gateway: Pick<Config, 'port' | 'metricsPort'>,
+): Promise<RunningSandbox> {
   const { port } = readSandboxConfig({ SANDBOX_PORT: environment['SANDBOX_PORT'] });
+  const isTaken = port === gateway.port || port === gateway.metricsPort;
   const { startSandbox } = await loadSandbox();
   try {
-    return await startSandbox({ port, traffic: true, secretsFile });
+    return await startSandbox({ port: isTaken ? 0 : port, traffic: true, secretsFile });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
     return startSandbox({ port: 0, traffic: true, secretsFile });

@@ -26,9 +26,13 @@ export async function runGateway(program: Program, fail: (error: unknown) => voi
     telemetry.log.warn(warning);
 
   const stopTracing = await traceIfSet(program, telemetry);
-  const sandbox = hasUpstreams(config) ? undefined : await startBeside(program);
+  const sandbox = hasUpstreams(config) ? undefined : await startBeside(program, config);
   const complete = withUpstreams(config, program.environment, sandbox);
-  const gateway = await startGateway(complete, { telemetry, ...(sandbox && { sandbox }) }).catch(nameSetting);
+  const gateway = await startGateway(complete, { telemetry, ...(sandbox && { sandbox }) }).catch(
+    (error: unknown) => {
+      throw namingSetting(error, config);
+    },
+  );
   sandbox?.deliverTo(gateway.url);
   const unwatch = watchGrants(program.environment, complete, gateway, telemetry);
   stop = async () => {
@@ -79,10 +83,11 @@ export function settings(environment: Environment): Config {
 }
 
 /** Errors of listening do not say which setting is wrong; this does. */
-function nameSetting(error: unknown): never {
-  const { syscall, code, message } = error as NodeJS.ErrnoException;
-  if (syscall === 'getaddrinfo' || code === 'EADDRNOTAVAIL') throw new ConfigError([`HOST: ${message}`]);
-  throw code === 'EADDRINUSE' ? new ConfigError([`PORT: ${message}`]) : error;
+function namingSetting(error: unknown, { metricsPort }: Config): unknown {
+  const { syscall, code, message, port } = error as NodeJS.ErrnoException & { readonly port?: number };
+  if (syscall === 'getaddrinfo' || code === 'EADDRNOTAVAIL') return new ConfigError([`HOST: ${message}`]);
+  if (syscall !== 'listen') return error;
+  return new ConfigError([`${port === metricsPort ? 'METRICS_PORT' : 'PORT'}: ${message}`]);
 }
 
 /** The operator's settings, completed with the sandbox's if there is one. */
