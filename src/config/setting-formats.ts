@@ -125,7 +125,10 @@ function checkHosts(text: string, context: z.RefinementCtx<string>): string {
 /** The address of a database. */
 export const databaseUrl = z
   .string()
-  .refine((text) => /^sqlite:.+/.test(text) || isPostgres(text), 'must be sqlite:<path> or postgres://…')
+  .refine(
+    (text) => /^sqlite:(?!:memory:$).+/.test(text) || isPostgres(text),
+    'must be sqlite:<path> or postgres://…',
+  )
   .transform(checkHosts);
 
 /** The address of a Postgres. */

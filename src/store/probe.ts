@@ -1,4 +1,5 @@
-import { existsSync } from 'node:fs';
+import { accessSync, constants, existsSync, realpathSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { pino } from 'pino';
 import { openReadOnly } from './sqlite/backup.js';
 import { migrationTable, pendingOneWay, recorded } from './sql/migrate.js';
@@ -12,6 +13,7 @@ import { UnusableDatabase } from './sql/unusable-database.js';
 export async function probeDatabase(url: string, listenUrl: string | undefined): Promise<readonly string[]> {
   if (url.startsWith('sqlite:')) {
     const path = url.slice('sqlite:'.length);
+    checkPlace(path);
     return existsSync(path) ? announce(recordedIn(path)) : [];
   }
   const { openPostgres } = await import('./postgres/postgres.js');
@@ -23,6 +25,19 @@ export async function probeDatabase(url: string, listenUrl: string | undefined):
     return [...hosts(), ...announce(await recorded(kysely, migrationTable))];
   } finally {
     await stop();
+  }
+}
+
+/** Refuses a database that a start could not make or write, as far as its place shows. */
+function checkPlace(path: string): void {
+  try {
+    const file = existsSync(path) ? realpathSync(path) : undefined;
+    let folder = dirname(file ?? path);
+    while (!existsSync(folder)) folder = dirname(folder);
+    if (!statSync(folder).isDirectory()) throw new Error(`${folder} is not a directory`);
+    for (const place of file === undefined ? [folder] : [folder, file]) accessSync(place, constants.W_OK);
+  } catch (cause) {
+    throw new UnusableDatabase(`Cannot write the database ${path}: ${(cause as Error).message}.`, { cause });
   }
 }
 

@@ -94,6 +94,18 @@ test('check --probe reaches what is set, and names what it cannot reach', async 
   for (const secret of [password, decodeURIComponent(password)]) expect(failed.out).not.toContain(secret);
 });
 
+test('check --probe names an embedded database that a start could not make', async () => {
+  const file = join(mkdtempSync(join(inject('testDirectory'), 'probe-')), 'file');
+  writeFileSync(file, '');
+  const { code, out } = await trivium(['check', '--probe'], { DATABASE_URL: `sqlite:${file}/x/gateway.db` });
+  expect([code, out]).toEqual([
+    1,
+    expect.stringContaining(
+      `FAILED   DATABASE_URL: Cannot write the database ${file}/x/gateway.db: ${file} is not a directory.`,
+    ),
+  ]);
+});
+
 test('a backup made under load has every event acknowledged before, and opens with its key', async () => {
   const database = await createTestFile();
   const sandbox = await startSandbox();

@@ -364,6 +364,7 @@ describe('faults', () => {
     ['WEBHOOK_CLOCK_SKEW_SECONDS', '1.5', 'must be a whole number'],
     ['DATABASE_URL', 'mysql://db', 'must be sqlite:<path> or postgres://…'],
     ['DATABASE_URL', 'sqlite:', 'must be sqlite:<path> or postgres://…'],
+    ['DATABASE_URL', 'sqlite::memory:', 'must be sqlite:<path> or postgres://…'],
     ['DATABASE_URL', 'postgres://u:p@a,b:x/db', 'host 2 is not of the form name or name:port'],
     ['DATABASE_LISTEN_URL', 'sqlite:x.db', 'must be postgres://…'],
     ['DATABASE_LISTEN_URL', 'postgres://db/x', 'is only for a DATABASE_URL of the form postgres://…'],
