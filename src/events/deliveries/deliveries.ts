@@ -36,19 +36,19 @@ export function createDeliveries(source: DeliverySource, recent: RecentDeliverie
   };
 }
 
-async function readLast(
-  { database, reads }: DeliverySource,
-  family: string,
-  endpointId: string,
-): Promise<number | null> {
-  const newest = database.kysely
+async function readLast(source: DeliverySource, family: string, endpointId: string): Promise<number | null> {
+  const newest = source.database.kysely
     .selectFrom('events')
-    .select('received_at')
-    .where('family', '=', family)
+    .select(['family', 'received_at'])
     .where('endpoint_id', '=', keyText(endpointId))
     .orderBy('seq', 'desc')
     .limit(1);
-  return (await reads.next(() => newest.executeTakeFirst()))?.received_at ?? null;
+  const row = await source.reads.next(() => newest.executeTakeFirst());
+  if (!row || row.family === family) return row?.received_at ?? null;
+  // Both families have an endpoint of this id: any number of deliveries to the other may have come since.
+  const filter = { family, endpointIds: [endpointId], outcomes: ['STORED', 'SKIPPED'] } as const;
+  const [last] = await readDeliveries(source, { limit: 1, backward: false }, filter, []);
+  return last?.receivedAt ?? null;
 }
 
 async function readBodies(

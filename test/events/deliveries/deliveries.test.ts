@@ -1,9 +1,11 @@
-import { expect, test } from 'vitest';
+import { sql } from 'kysely';
+import { expect, test, vi } from 'vitest';
 import { createDeliveries } from '../../../src/events/deliveries/deliveries.js';
 import { RecentDeliveries } from '../../../src/events/deliveries/recent-deliveries.js';
 import { LightAbortController } from '../../../src/lib/async/abort.js';
 import { Reads } from '../../../src/store/sql/read-budget.js';
 import { engines } from '../../support/engines.js';
+import { createTestFile } from '../../support/sqlite.js';
 import { delivery, openTestLog } from '../test-log.js';
 
 test.each(engines)('knows an endpoint by its id on %s, whatever characters that has', async (_, freshUrl) => {
@@ -24,5 +26,29 @@ test.each(engines)('knows an endpoint by its id on %s, whatever characters that 
   expect(await deliveries.page(page, {})).toHaveLength(3);
   expect(await deliveries.page(page, { endpointIds: [endpointId, 'endpoint'] })).toHaveLength(3);
   expect(await deliveries.lastAt('shipments', endpointId)).toBe(Date.parse('2026-01-01T00:00:00.000Z'));
+  await testLog.stop();
+});
+
+/** Inserts numbers 1 to `count`, each made into a row. */
+const rowsUpTo = (count: number, row: string) =>
+  sql.raw(`with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < ${count})
+    select ${row} from numbers`);
+
+test('finds the last delivery to an endpoint whose id the other family has too, in steps if it is long ago', async () => {
+  const testLog = await openTestLog(await createTestFile());
+  const { database, log } = testLog;
+  await log.append(delivery('first'));
+  await sql`insert into events (seq, family, event_id, endpoint_id, type, received_at, body)
+    ${rowsUpTo(4_500, `n + 1, 'payments', 'evt_' || n, 'endpoint', 'step', n, '{}'`)}`.execute(
+    database.kysely,
+  );
+  const reads = new Reads(new LightAbortController());
+  const next = vi.spyOn(reads, 'next');
+  const deliveries = createDeliveries({ database, reads }, new RecentDeliveries());
+  expect(await deliveries.lastAt('payments', 'endpoint')).toBe(4_500);
+  expect(next).toHaveBeenCalledTimes(1);
+  expect(await deliveries.lastAt('shipments', 'endpoint')).toBe(Date.parse('2026-01-01T00:00:00.000Z'));
+  expect(next.mock.calls.length).toBeGreaterThan(6);
+  expect(await deliveries.lastAt('shipments', 'other')).toBe(null);
   await testLog.stop();
 });
