@@ -66,6 +66,8 @@ interface DeliveryTable {
   readonly key: readonly string[];
   /** The parts of a row's position, and the id of its entity. */
   readonly columns: ReturnType<typeof positionColumns>;
+  /** Whether an index has the rows of each endpoint in the order of the key. */
+  readonly isByEndpoint: boolean;
   /** The outcomes that its deliveries may have. */
   readonly outcomes: readonly WebhookOutcome[];
   /** The place beyond which rows are older, or newer, than the position. */
@@ -85,6 +87,7 @@ const events: DeliveryTable = {
   name: 'events',
   key: ['seq'],
   columns: positionColumns('seq', '0', "''", 'entity_id'),
+  isByEndpoint: true,
   outcomes: ['STORED', 'SKIPPED'],
   // What came between an event and the next is newer than the event.
   toPlace: ([seq, , tie], side) => [side === 'after' && tie !== '' ? seq + 1 : seq],
@@ -94,6 +97,7 @@ const renderings: DeliveryTable = {
   name: 'event_renderings',
   key: ['after_seq', 'received_at', 'body_digest'],
   columns: positionColumns('after_seq', 'received_at', 'body_digest', 'cast(null as text)'),
+  isByEndpoint: false,
   outcomes: ['ALTERED'],
   toPlace: (position) => position,
 };
@@ -173,7 +177,7 @@ function scanOf(
 ): Scan<Place, Row> {
   const [only, ...others] = endpointIds;
   const along = (part: Window) =>
-    rowsIn(source, table, part).$if(only !== undefined && others.length === 0, (rows) =>
+    rowsIn(source, table, part).$if(table.isByEndpoint && only !== undefined && others.length === 0, (rows) =>
       rows.where('endpoint_id', '=', keyText(only!)),
     );
   return {

@@ -52,3 +52,20 @@ test('finds the last delivery to an endpoint whose id the other family has too, 
   expect(await deliveries.lastAt('shipments', 'other')).toBe(null);
   await testLog.stop();
 });
+
+test('looks in steps for the altered bodies of an endpoint that may have none', async () => {
+  const testLog = await openTestLog(await createTestFile());
+  const { database } = testLog;
+  await sql`insert into event_renderings
+    (family, event_id, body_digest, received_at, body, after_seq, endpoint_id, type)
+    ${rowsUpTo(4_500, `'payments', 'evt_' || n, 'digest', n, '{}', n, 'another', 'step'`)}`.execute(
+    database.kysely,
+  );
+  const reads = new Reads(new LightAbortController());
+  const next = vi.spyOn(reads, 'next');
+  const deliveries = createDeliveries({ database, reads }, new RecentDeliveries());
+  const filter = { endpointIds: ['endpoint'], outcomes: ['ALTERED'] } as const;
+  expect(await deliveries.page({ limit: 10, backward: false }, filter)).toEqual([]);
+  expect(next.mock.calls.length).toBeGreaterThan(5);
+  await testLog.stop();
+});
