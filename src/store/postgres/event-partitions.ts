@@ -77,8 +77,7 @@ export class EventPartitions {
   async divide(signal: AbortSignal = new AbortController().signal): Promise<void> {
     if (!(await this.#due()) && !(await this.#leftBehind())) return;
     await withLease(this.#database, 'event-partitions', { ...lease, signal }, async () => {
-      const left = await this.#leftBehind();
-      if (left) await this.#unbind(left, signal);
+      await this.#unbind(signal);
       const due = await this.#due();
       if (due) await this.#close(due, signal);
     });
@@ -131,7 +130,7 @@ export class EventPartitions {
       await this.#validate(name, signal);
       await this.#inTransaction([lockTimeout, ...(part ? closing(part, to) : dividing(to))]);
     } catch (error) {
-      await this.#unbind(name, signal);
+      await this.#unbind(signal);
       throw error;
     }
     this.#log.info({ partition: part?.name ?? first, to }, 'a partition of events was closed');
@@ -156,11 +155,16 @@ export class EventPartitions {
     });
   }
 
-  /** Takes the check of a table away: left behind, it would refuse events once the log comes to its end. */
-  async #unbind(name: string, signal: AbortSignal): Promise<void> {
-    const unbind = sql`alter table ${sql.table(name)} drop constraint if exists ${sql.ref(boundsCheck)}`;
+  /**
+   * Takes the check away from the table that has one: left behind, it would refuse events once the log comes to its end.
+   * None has it if what seemed to fail was committed all the same, or another replica has gone on meanwhile.
+   */
+  async #unbind(signal: AbortSignal): Promise<void> {
     for (;;) {
       try {
+        const name = await this.#leftBehind();
+        if (name === undefined) return;
+        const unbind = sql`alter table ${sql.table(name)} drop constraint if exists ${sql.ref(boundsCheck)}`;
         return await this.#inTransaction([lockTimeout, unbind]);
       } catch (error) {
         if (signal.aborted) throw error;

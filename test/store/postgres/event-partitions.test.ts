@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { startRetention } from '../../../src/events/log/retention.js';
+import type { Database } from '../../../src/store/database.js';
 import { EventPartitions } from '../../../src/store/postgres/event-partitions.js';
 import { createTestClock, delivery, openTestLog, type TestLog } from '../../events/test-log.js';
 import { noPostgres } from '../../support/engines.js';
@@ -9,6 +10,23 @@ import { silent } from '../open-database.js';
 
 const sizes = { least: 20, margin: 10 };
 const day = (number: number) => new Date(Date.UTC(2026, 0, 1 + number)).toISOString();
+
+/** Commits the transaction with this number, but never says so. */
+function loseAnswerTo(number: number, { kysely }: Database): void {
+  const begin = kysely.transaction.bind(kysely);
+  const spy = vi.spyOn(kysely, 'transaction').mockImplementation(() => {
+    const transaction = begin();
+    const execute = transaction.execute.bind(transaction);
+    const isLost = spy.mock.calls.length === number;
+    transaction.execute = async (work) => {
+      const result = await execute(work);
+      if (isLost) throw new Error('The connection was lost.');
+      return result;
+    };
+    return transaction;
+  });
+  onTestFinished(() => spy.mockRestore());
+}
 
 describe.skipIf(noPostgres)('the partitions of a log', () => {
   let testLog: TestLog;
@@ -178,6 +196,19 @@ describe.skipIf(noPostgres)('the partitions of a log', () => {
       [0, 40],
       [40, undefined],
     ]);
+  });
+
+  test('are there if the connection is lost just as they are made, and what is old is deleted', async () => {
+    await append(30);
+    loseAnswerTo(3, testLog.database);
+    await expect(partitions.divide()).rejects.toThrow('The connection was lost.');
+    expect(await bounds()).toEqual([
+      [0, 40],
+      [40, undefined],
+    ]);
+    await append(30, day(100));
+    await prune(100);
+    expect(await read()).toEqual(numbers(31, 60));
   });
 
   test('are left to another by a process that stops, which does not wait for them', async () => {
