@@ -68,7 +68,7 @@ class SealedSecretStore implements Vault {
   }
 
   async read(family: string, endpointId: string): Promise<EndpointSecrets | undefined> {
-    const row = await this.#find(family, endpointId);
+    const row = await this.#select(family, endpointId).executeTakeFirst();
     return row && this.#openRow(row);
   }
 
@@ -87,8 +87,13 @@ class SealedSecretStore implements Vault {
     endpointId: string,
     next: (kept: EndpointSecrets | undefined) => EndpointSecrets,
   ): Promise<EndpointSecrets> {
+    // Not a plain `select`: those have connections of their own, on which it would wait for slow ones.
+    const find = this.#database.kysely
+      .with('stored', () => this.#select(family, endpointId))
+      .selectFrom('stored')
+      .selectAll();
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
-      const row = await this.#find(family, endpointId);
+      const row = await find.executeTakeFirst();
       const kept = row && this.#openRow(row);
       const held = next(kept);
       if (row && held === kept && this.#sealer.isCurrent(row.current)) return held;
@@ -99,13 +104,12 @@ class SealedSecretStore implements Vault {
     );
   }
 
-  #find(family: string, endpointId: string) {
+  #select(family: string, endpointId: string) {
     return this.#database.kysely
       .selectFrom('webhook_secrets')
       .selectAll()
       .where('family', '=', family)
-      .where('endpoint_id', '=', keyText(endpointId))
-      .executeTakeFirst();
+      .where('endpoint_id', '=', keyText(endpointId));
   }
 
   #openRow(row: Selectable<WebhookSecretTable>): EndpointSecrets {
