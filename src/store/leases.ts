@@ -27,14 +27,25 @@ const defaultPollMs = 50;
 const renewalsPerTtl = 3;
 const defaultMaxWorkMs = 60_000;
 
-async function take(database: Database, key: string, holder: string, { ttlMs }: LeaseOptions) {
+/**
+ * Whether a lease is held. One that ends much later than it could is not: the database's clock was set back since, as by a
+ * failover to a server whose clock is behind, and its holder, if alive, has not renewed it yet.
+ */
+function isHeld(database: Database, { ttlMs }: LeaseOptions) {
   const now = databaseTime(database);
-  const expires_at = sql<number>`${now} + ${ttlMs}`;
+  return sql<boolean>`leases.expires_at between ${now} + 1 and ${now} + ${2 * ttlMs}`;
+}
+
+async function take(database: Database, key: string, holder: string, options: LeaseOptions) {
+  const expires_at = sql<number>`${databaseTime(database)} + ${options.ttlMs}`;
   const row = await database.kysely
     .insertInto('leases')
     .values({ key, holder, expires_at })
     .onConflict((conflict) =>
-      conflict.column('key').doUpdateSet({ holder, expires_at }).where('leases.expires_at', '<=', now),
+      conflict
+        .column('key')
+        .doUpdateSet({ holder, expires_at })
+        .where(sql<boolean>`not (${isHeld(database, options)})`),
     )
     .returning('holder')
     .executeTakeFirst();
@@ -104,10 +115,15 @@ export async function withLease<Result>(
  * Resolves when the current holder of this lease, if any, has ended: what it stored can then be read. Later holders are
  * not waited for. If there is a holder, `begun` is called first.
  */
-export async function leaseReleased(database: Database, key: string, begun?: () => void): Promise<void> {
+export async function leaseReleased(
+  database: Database,
+  key: string,
+  options: LeaseOptions,
+  begun?: () => void,
+): Promise<void> {
   const currentHolder = async () => {
     const lease = database.kysely.selectFrom('leases').select('holder').where('key', '=', keyText(key));
-    return (await lease.where('expires_at', '>', databaseTime(database)).executeTakeFirst())?.holder;
+    return (await lease.where(isHeld(database, options)).executeTakeFirst())?.holder;
   };
   const first = await currentHolder();
   if (first === undefined) return;

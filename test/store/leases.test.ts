@@ -57,7 +57,7 @@ describe.each(engines)('leases on %s', (_, freshUrl) => {
     const database = await open(await freshUrl());
     const seen: string[] = [];
     const see = async (key: string) => {
-      await leaseReleased(database, key);
+      await leaseReleased(database, key, options);
       seen.push(key);
     };
     await see('free');
@@ -82,11 +82,11 @@ describe.each(engines)('leases on %s', (_, freshUrl) => {
     let begun = 0;
     let seen: Promise<void> | undefined;
     await withLease(database, 'token', options, async () => {
-      seen = leaseReleased(database, 'token', () => (begun += 1));
+      seen = leaseReleased(database, 'token', options, () => (begun += 1));
       await expect.poll(() => begun).toBe(1);
     });
     await withLease(database, 'token', options, () => seen!);
-    await leaseReleased(database, 'token', () => (begun += 1));
+    await leaseReleased(database, 'token', options, () => (begun += 1));
     expect(begun).toBe(1);
   });
 
@@ -158,7 +158,7 @@ describe.each(engines)('leases on %s', (_, freshUrl) => {
     const takeWithClockAt = (now: number) => {
       vi.useFakeTimers({ toFake: ['Date'], now });
       const signal = AbortSignal.timeout(1_500);
-      return withLease(database, 'token', { ttlMs: 500, signal }, async () => 'taken');
+      return withLease(database, 'token', { ...options, signal }, async () => 'taken');
     };
     onTestFinished(() => void vi.useRealTimers());
     const hour = 3_600_000;
@@ -169,6 +169,16 @@ describe.each(engines)('leases on %s', (_, freshUrl) => {
     const died = { key: 'token', holder: 'died', expires_at: now };
     await database.kysely.insertInto('leases').values(died).execute();
     expect(await takeWithClockAt(now - hour)).toBe('taken');
+  });
+
+  test('end with their holder, even if the clock of the database is set back then', async () => {
+    const database = await open(await freshUrl());
+    const hour = 3_600_000;
+    const left = { key: 'token', holder: 'died', expires_at: Date.now() + hour };
+    await database.kysely.insertInto('leases').values(left).execute();
+    await leaseReleased(database, 'token', options);
+    const signal = AbortSignal.timeout(1_000);
+    expect(await withLease(database, 'token', { ...options, signal }, async () => 'taken')).toBe('taken');
   });
 
   test('expire when the holder dies; a late holder does not release its successor’s lease', async () => {

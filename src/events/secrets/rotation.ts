@@ -54,7 +54,7 @@ export interface RotationOptions {
   readonly telemetry: Telemetry;
 }
 
-const leaseMs = 10_000;
+const lease = { ttlMs: 10_000 };
 /** The service shows a secret only once, so storing it is tried for some seconds. */
 const storingPauses = growingPauses({ firstMs: 100, maxMs: 1_600, most: 5 });
 const storingMs = 5_000;
@@ -89,7 +89,7 @@ export function createRotate({ database, vault, held, rotates, clock, telemetry 
     const tellFailure = (why: { readonly err: unknown } | { readonly refusal: object }) =>
       telemetry.log.warn({ audit: true, family, endpointId, ...why }, 'failed to rotate a webhook secret');
     // The lease is taken before the service is called: if the database does not answer, nothing is rotated.
-    const rotation = withLease(database, leaseKeyOf(family, endpointId), { ttlMs: leaseMs }, async () => {
+    const rotation = withLease(database, leaseKeyOf(family, endpointId), lease, async () => {
       const before = await vault.read(family, endpointId); // rejects if it cannot be opened, and so not replaced
       const obtained = await obtain();
       if (typeof obtained === 'string') return takeIntoUse(family, endpointId, obtained, before);
@@ -130,7 +130,7 @@ export function rotationEnded(
   endpointId: string,
   markLong: () => void,
 ): Promise<void> {
-  return leaseReleased(database, leaseKeyOf(family, endpointId), markLong);
+  return leaseReleased(database, leaseKeyOf(family, endpointId), lease, markLong);
 }
 
 function leaseKeyOf(family: string, endpointId: string): string {
