@@ -161,6 +161,8 @@ export class Coverage {
     if (this.#losses > 1) await this.#pauses.wait(this.#losses - 2);
     if (mine !== this.#epoch) return;
     this.#expiring = undefined;
+    // The log of a restored database gives its numbers once more.
+    this.#freshest.clear();
     this.#beginAgain();
     this.#options.expired();
   }

@@ -51,14 +51,14 @@ export function createLiveEntity<F extends Family>(
   id: string,
 ): LiveEntity<Families[F]['entity']> {
   const { one, query, updates, id: idName, ids } = documents[family];
-  const take = (entity: Entity | null): void => {
-    if (entity && newer(following.state.entity ?? undefined, entity) === entity) following.show({ entity });
+  const take = (entity: Entity): void => {
+    if (newer(following.state.entity ?? undefined, entity) === entity) following.show({ entity });
   };
   const subject: Subject = {
     query: [query, { [idName]: id }],
     updates: [updates, { filter: { [ids]: [id] } }],
     one,
-    begin: (data) => take(data[one] as Entity | null),
+    begin: (data) => following.show({ entity: data[one] as Entity | null }),
     take,
   };
   const following = new Following<LiveEntityState<Entity>>(trivium, subject, unknownEntity);

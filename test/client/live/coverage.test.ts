@@ -1,6 +1,6 @@
 import { parse } from 'graphql';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { TriviumError } from '../../../src/client/core/error.js';
+import { TriviumError, type Answer } from '../../../src/client/core/error.js';
 import type { Sink, Trivium } from '../../../src/client/core/trivium.js';
 import { Coverage } from '../../../src/client/live/coverage.js';
 
@@ -56,4 +56,30 @@ test('a subscription without lists whose place does not count goes on from now',
   expect(sink.next.mock.calls).toEqual([[update]]);
   expect(sink.error).not.toHaveBeenCalled();
   expect(expired).toHaveBeenCalledTimes(2);
+});
+
+test('a cache takes what a restored log says, though that counts its events once more', async () => {
+  const query = parse('{ liveCursor shipments(first: 1) { edges { node { id revision stage } } } }');
+  const answer = (revision: number, stage: string): Answer => ({
+    data: { liveCursor: 'here', shipments: { edges: [{ node: { id: 'shp_1', revision, stage } }] } },
+  });
+  const sinks: Sink[] = [];
+  const execute = vi
+    .fn<Trivium['execute']>()
+    .mockResolvedValueOnce(answer(200, 'DELIVERED'))
+    .mockResolvedValueOnce(answer(90, 'IN_TRANSIT'));
+  const trivium = {
+    session: { status: 'signed-in' },
+    execute,
+    subscribe(_: unknown, __: unknown, sink: Sink) {
+      sinks.push(sink);
+      return () => {};
+    },
+  } as unknown as Trivium;
+  const coverage = new Coverage({ trivium, apply: () => {}, expired: () => {} });
+  const sink = { next: () => {}, error: () => {}, complete: () => {} };
+  onTestFinished(coverage.subscribe(parse('subscription { shipmentUpdates { cursor } }'), {}, sink));
+  await coverage.execute(query, {});
+  sinks[0]!.error(new TriviumError('CURSOR_EXPIRED', 'The database was restored.'));
+  expect(await coverage.execute(query, {})).toEqual(answer(90, 'IN_TRANSIT'));
 });
