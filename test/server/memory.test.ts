@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createSchema } from '../support/schema.js';
+import { CompiledDocuments } from '../../src/server/operation/compiled-documents.js';
 import { createRules } from '../../src/server/operation/operation-rules.js';
 import { createTelemetry } from '../../src/lib/telemetry/telemetry.js';
 import { watchApollo } from '../support/apollo.js';
@@ -82,5 +83,24 @@ describe('memory in use', () => {
     prepare(600, 1_800);
     expect((heapInUse() - before) / mebibyte).toBeLessThan(5);
     expect(rules.prepare(documentOf(1_799))).toBe(rules.prepare(documentOf(1_799)));
+  });
+
+  test.each([
+    [
+      'have many tokens',
+      (at: number) => `query ($a: ID!) { n${at}: nodes(ids: [${'$a'.repeat(2_480)}]) { id } }`,
+    ],
+    ['have long comments', (at: number) => `{ n${at}: __typename } # é${'x'.repeat(500_000)}`],
+    ['are refused', (at: number) => `{ n${at}: nodes(ids: "é${'x'.repeat(500_000)}" "${at}") }`],
+  ])('stays within bounds for documents that %s', (_, sourceOf) => {
+    const schema = createSchema();
+    const rules = createRules({ schema, introspection: true, telemetry: createTelemetry('silent') });
+    const compiled = new CompiledDocuments(schema, rules.costs);
+    const before = heapInUse();
+    for (let at = 0; at < 320; at += 1) {
+      const prepared = rules.prepare(sourceOf(at));
+      if ('kind' in prepared) compiled.admit(sourceOf(at), prepared);
+    }
+    expect((heapInUse() - before) / mebibyte).toBeLessThan(80);
   });
 });

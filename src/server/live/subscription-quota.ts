@@ -1,7 +1,7 @@
 import type { DocumentNode } from 'graphql';
 import type { Selection } from '../../events/feed/selection.js';
 import { userCaller, type Holding, type MemoryLedger } from '../../lib/memory-ledger.js';
-import { maxCost } from '../operation/cost/document-limits.js';
+import { heapOfDocument, maxCost } from '../operation/cost/document-limits.js';
 
 /** Accounts for what each user's subscriptions take up, memory and work, so that nobody takes up all of it. */
 export interface SubscriptionQuota {
@@ -27,8 +27,7 @@ export interface Item {
 export const maxPerUser = { bytes: 64 * 1024 * 1024, fields: 2 * maxCost };
 /** In place of a value, if all events of the family concern a group. */
 const everyEvent: readonly unknown[] = [undefined];
-/** Measured with Node.js 24: for a token of a parsed document; for a value of a filter by which entries are found. */
-const bytesPerToken = 300;
+/** Measured with Node.js 24: for a value of a filter by which entries are found. */
 const bytesPerValue = 250;
 /** For a character of the variables' JSON, kept as strings and arrays; an empty object takes 20 a character. */
 const bytesPerCharacter = 8;
@@ -69,7 +68,7 @@ export function weigh({ document, key, parameters, selected, fields }: Weighed):
   return [
     {
       key: document,
-      bytes: (document.loc?.source.body.length ?? 0) + (document.tokenCount ?? 0) * bytesPerToken,
+      bytes: heapOfDocument(document),
       fields: 0,
       values: [],
     },

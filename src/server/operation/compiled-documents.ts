@@ -13,7 +13,7 @@ import type { CompiledQuery } from 'graphql-jit';
 import { createPace } from '../../lib/async/pace.js';
 import { createCache } from '../../lib/cache/cache.js';
 import { fragmentsOf } from './cost/cost-estimate.js';
-import type { Variables } from './cost/document-limits.js';
+import { heapOfDocument, type Variables } from './cost/document-limits.js';
 import type { Costs } from './cost/query-cost.js';
 
 /** A document that may be compiled. */
@@ -29,8 +29,10 @@ export interface Admitted {
 const maxDocuments = 300;
 /** Fields of a document, its fragments expanded, since the compiler expands them. */
 const maxFields = 1_000;
-/** The same of all documents together: compiled, each takes 2 to 3 KB. */
+/** The same of all documents together; one that takes more memory itself counts as more fields. */
 const maxFieldsInAll = 10_000;
+/** What a field takes once it is compiled: 2 to 3 KB. */
+const bytesPerField = 3_000;
 
 /** The queries and subscriptions that the compiler is sure to treat as graphql-js does; the recently used ones stay. */
 export class CompiledDocuments {
@@ -52,7 +54,8 @@ export class CompiledDocuments {
     const { expandedFields: fields } = this.#costs.of(document, operation);
     if (fields > maxFields) return;
     const repeats = repeatsFields(operation, document);
-    this.#admitted.set(source, { document, operation, repeats }, fields);
+    const weight = Math.max(fields, heapOfDocument(document) / bytesPerField);
+    this.#admitted.set(source, { document, operation, repeats }, weight);
   }
 
   /** The document with this text, if it is admitted and not yet forgotten. */

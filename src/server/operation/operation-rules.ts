@@ -25,7 +25,13 @@ import { createCache } from '../../lib/cache/cache.js';
 import { digest } from '../../lib/sealer.js';
 import { createCosts, type Costs } from './cost/query-cost.js';
 import { comparesMoreThan } from './cost/field-comparisons.js';
-import { parseOptions, refuseAnswer, refuseText, tooComplex } from './cost/document-limits.js';
+import {
+  heapOfDocument,
+  parseOptions,
+  refuseAnswer,
+  refuseText,
+  tooComplex,
+} from './cost/document-limits.js';
 import { withoutValue } from './redact-values.js';
 
 /** What HTTP and websockets have in common: which operations are taken, and what clients see of an error. */
@@ -46,7 +52,9 @@ export interface Rules {
 }
 
 const maxDocuments = 500;
-/** Their errors keep the texts: at most 4,000 errors of some 20 KB. */
+/** In bytes of heap: what valid documents may take together, and the errors of others, which keep the texts. */
+const maxDocumentBytes = 32 * 1024 * 1024;
+const maxRefusalBytes = 16 * 1024 * 1024;
 const maxRefusals = 40;
 /** In characters: a shorter document is checked at once. */
 const shortDocument = 2_000;
@@ -70,9 +78,9 @@ class SchemaRules implements Rules {
   readonly costs: Costs;
   readonly #options: RulesOptions;
   readonly #validationRules: readonly ValidationRule[];
-  readonly #documents = createCache<DocumentNode>(maxDocuments);
+  readonly #documents = createCache<DocumentNode>(maxDocuments, maxDocumentBytes);
   /** By digest, of documents that take long to check. */
-  readonly #refusals = createCache<readonly GraphQLError[]>(maxRefusals);
+  readonly #refusals = createCache<readonly GraphQLError[]>(maxRefusals, maxRefusalBytes);
 
   constructor(options: RulesOptions) {
     this.#options = options;
@@ -109,8 +117,8 @@ class SchemaRules implements Rules {
     const refused = this.#refusals.get(key);
     if (refused) return refused;
     const checked = this.#check(query);
-    if ('kind' in checked) this.#documents.set(query, checked);
-    else if (key) this.#refusals.set(key, checked);
+    if ('kind' in checked) this.#documents.set(query, checked, heapOfDocument(checked));
+    else if (key) this.#refusals.set(key, checked, heapOfRefusal(query, checked));
     return checked;
   }
 
@@ -207,6 +215,10 @@ function withoutSuggestion(error: GraphQLFormattedError): GraphQLFormattedError 
 function firstOfEach(faults: readonly GraphQLError[]): readonly GraphQLError[] {
   const first = new Map(faults.toReversed().map((fault) => [fault.message, fault]));
   return faults.filter((fault) => first.get(fault.message) === fault);
+}
+
+function heapOfRefusal(query: string, errors: readonly GraphQLError[]): number {
+  return 2 * errors.reduce((all, { message }) => all + message.length, query.length);
 }
 
 function cut(message: string): string {
