@@ -1,7 +1,9 @@
 import { STATUS_CODES, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { isIP, type Socket } from 'node:net';
+import { createPace } from '../../lib/async/pace.js';
 import type { MemoryLedger } from '../../lib/memory-ledger.js';
 import { maxDiscardedBytes } from '../../events/webhooks/request.js';
+import { longReading } from '../operation/admission.js';
 
 /** Paths below this one are the webhook receiver's. */
 export const webhookPrefix = '/webhooks/';
@@ -95,27 +97,35 @@ function nameIn(host: string): string {
   return (bracketed ?? name.replace(/\.$/, '')).toLowerCase();
 }
 
+/** How many requests that have waited are begun in a turn of the event loop, if they are short. */
+const begunPerTurn = 32;
+
 /**
  * Has `next` handle the requests of a connection one after the other: a client that pipelines them gets no further
- * answer while it does not read the last one. Node.js gives a response the socket when its turn comes; it reads on
- * meanwhile, so that the requests which wait are charged to the caller that `callerOf` gives.
+ * answer while it does not read the last one. Node.js gives a response the socket when its turn comes, which for short
+ * answers is in the same turn of the event loop: thousands would follow one another, and nobody else be served. It reads
+ * on meanwhile, so that the requests which wait are charged to the caller that `callerOf` gives.
  */
 export function oneAtATime(
   ledger: MemoryLedger,
   callerOf: (request: IncomingMessage) => string,
   next: RequestListener,
 ): RequestListener {
+  const pace = createPace(begunPerTurn);
   return (request, response) => {
     if (response.socket) return next(request, response);
     const { socket, rawHeaders } = request;
-    const bytes = requestBytes + (rawHeaders.length / 2) * headerBytes;
-    const release = ledger.charge(callerOf(request), 'arriving', bytes, () => socket.destroy());
-    if (!release) return socket.destroy();
+    const heap = requestBytes + (rawHeaders.length / 2) * headerBytes;
+    // A body that came as a whole is not charged otherwise.
+    const buffers = Math.min(announcedLength(request), longReading);
+    const waiting = ledger.open(callerOf(request), 'arriving', () => socket.destroy());
+    if (!waiting.resize(heap, buffers)) return socket.destroy();
+    const release = () => waiting.release();
     request.once('close', release);
     return response.once('socket', () => {
       request.off('close', release);
       release();
-      next(request, response);
+      void pace.do(() => next(request, response), callerOf(request));
     });
   };
 }

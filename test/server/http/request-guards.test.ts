@@ -342,6 +342,32 @@ describe('pipelined requests', () => {
     expect(most).toBe(1);
   });
 
+  test('are begun a few in each turn of the event loop, so that others are served between', async () => {
+    let begun = 0;
+    let most = 0;
+    const handle = oneAtATime(
+      createLedger(),
+      () => 'network',
+      (_, response) => {
+        begun += 1;
+        for (const until = performance.now() + 3; performance.now() < until;);
+        response.end();
+      },
+    );
+    const server = createServer(handle).listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').resume();
+    onTestFinished(() => void socket.destroy());
+    socket.write(lines('GET', '/', []).repeat(60));
+    while (begun < 60) {
+      const before = begun;
+      await turn();
+      most = Math.max(most, begun - before);
+    }
+    expect(most).toBeLessThan(10);
+  });
+
   test('close the connection if more wait for their turn than there is memory for', async () => {
     const underWay: (() => void)[] = [];
     let begun = 0;
