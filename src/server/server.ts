@@ -45,6 +45,7 @@ import {
   refuseEarly,
   serveGraphql,
   serveHealth,
+  serveNothing,
   serveReading,
   serveSchema,
   type Fault,
@@ -222,9 +223,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     },
   });
   app.setErrorHandler(fail);
-  app.setNotFoundHandler((request, reply) =>
-    refuse(request, reply, 404, 'There is nothing at this address for this method.'),
-  );
+  serveNothing(app);
   // Fastify supports a few by default; for any other there would be no route to refuse it.
   for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method);
   const shared = { rules, origins, callers, meter, admission, connections, networkCaller };

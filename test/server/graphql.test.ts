@@ -601,6 +601,16 @@ describe('health', () => {
 describe('a request that no route accepts', () => {
   const nothing = 'There is nothing at this address for this method.';
 
+  test.each(['application/json', 'text/plain'])(
+    'is refused before its body, of %s, is parsed',
+    async (type) => {
+      const headers = { 'content-type': type };
+      const body = type === 'text/plain' ? 'x'.repeat(2 ** 20 + 1) : '{"no": JSON';
+      const response = await fetch(`${testbed.url}/nothing`, { method: 'POST', headers, body });
+      expect([response.status, codesOf(await response.json())]).toEqual([404, ['BAD_REQUEST']]);
+    },
+  );
+
   test.each([
     ['GET', '/nothing?secret', 404, nothing],
     ['GET', '/assets/nothing.js', 404, nothing],
