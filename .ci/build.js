@@ -5,7 +5,15 @@
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join, resolve } from 'node:path';
 import { buildDocs, docsSources } from './docs-pages.js';
 
@@ -43,7 +51,10 @@ function run(tool, ...options) {
 
 /** Each step builds its part into the folder `out`, in this order. */
 const steps = [
-  (out) => vite('.ci/bundle.js', out),
+  (out) => {
+    vite('.ci/bundle.js', out);
+    chmodSync(join(out, 'main.js'), 0o755); // the package's `bin`
+  },
   (out) => vite('src/console/vite.config.ts', join(out, 'console')),
   (out) => buildDocs(join(out, 'docs')),
   (out) => run('../.ci/client-package.js', out),

@@ -138,6 +138,7 @@ async function tryOut() {
   const [, ...health] = config.Healthcheck.Test;
   gateway.enter(...health);
   console.log('the health check passes');
+  console.log(`trivium --version: ${gateway.enter('trivium', '--version')}`);
   const { status: answered } = await fetch(`http://127.0.0.1:${port}/readyz`);
   const written = gateway.enter('sh', '-c', 'touch /app/x 2>/dev/null && echo written || echo refused');
   console.log(`/readyz: ${answered}; writing to /app: ${written}`);

@@ -1,3 +1,4 @@
+import { execFile, spawn, spawnSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -9,11 +10,12 @@ import {
 } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { startSandbox } from '../../src/sandbox/sandbox.js';
 import { createSender, settingsFor, start, stored } from '../bad-store/sending.js';
-import { createTestFile } from '../support/sqlite.js';
+import { createMigratedFile, createTestFile } from '../support/sqlite.js';
 import { trivium } from './trivium.js';
 
 test('keys prints a value for SECRET_KEYS, alone, and --version the version', async () => {
@@ -42,6 +44,11 @@ test('--help after a command prints the commands, and does nothing else', async 
     const { code, out, cwd } = await trivium([command, '--help']);
     expect([code, out, readdirSync(cwd)]).toEqual([0, usage, []]);
   }
+});
+
+test('the program can be executed by its path, as the image does', async () => {
+  const { stdout } = await promisify(execFile)(resolve('dist/main.js'), ['--version']);
+  expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
 });
 
 test('an old Node.js is told which is needed', async () => {
