@@ -5,15 +5,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import {
-  chmodSync,
-  existsSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { buildDocs, docsSources } from './docs-pages.js';
 
@@ -49,7 +41,11 @@ function run(tool, ...options) {
   if (status !== 0) throw new Error(`${tool} failed`);
 }
 
-/** Each step builds its part into the folder `out`, in this order. */
+/**
+ * Each step builds its part into the folder `out`, in this order.
+ *
+ * @type {readonly ((out: string) => void | Promise<void>)[]}
+ */
 const steps = [
   (out) => {
     vite('.ci/bundle.js', out);
@@ -65,14 +61,16 @@ function vite(config, out) {
 }
 
 /** Builds beside the old build, and takes its place when all is whole: a build that fails changes nothing. */
-function build(sources) {
+async function build(sources) {
   console.log('Building …');
   const [next, old] = [`dist.${process.pid}`, `dist.${process.pid}.old`];
   const remove = (folder) => rmSync(folder, { recursive: true, force: true });
   process.once('exit', () => [next, old].forEach(remove));
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
   try {
-    for (const step of steps) step(next);
+    if (!existsSync('node_modules/vite'))
+      throw new Error('it needs the packages for development: npm ci --include=dev');
+    for (const step of steps) await step(next);
     writeFileSync(join(next, fingerprintFile), sources);
   } catch (error) {
     console.error(`The build failed, and the one before stays: ${error.message}`);
@@ -87,5 +85,5 @@ if (existsSync('src')) {
   const sources = fingerprint();
   const file = join('dist', fingerprintFile);
   const fresh = existsSync(file) && readFileSync(file, 'utf8') === sources;
-  if (!fresh || !process.argv.includes('--if-stale')) build(sources);
+  if (!fresh || !process.argv.includes('--if-stale')) await build(sources);
 }

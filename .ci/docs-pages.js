@@ -4,7 +4,6 @@
  */
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
-import { Marked } from 'marked';
 
 const roots = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md'];
 
@@ -46,9 +45,8 @@ function linkOf(path, link) {
   return address === undefined || anchor === undefined ? address : `${address}#${anchor}`;
 }
 
-/** Renders a page's Markdown; `sections` gets the text below each heading. */
-function render(path, text, sections) {
-  const marked = new Marked();
+/** Renders a page's Markdown by `marked`; `sections` gets the text below each heading. */
+function render(marked, path, text, sections) {
   marked.use({
     renderer: {
       heading({ tokens, depth, text: heading }) {
@@ -160,13 +158,14 @@ ${contents(sections)}
 }
 
 /** Renders all pages into the folder `out`. */
-export function buildDocs(out) {
+export async function buildDocs(out) {
+  const { Marked } = await import('marked'); // a start whose build is fresh has no need of it, and may lack it
   const paths = docsSources().filter((path) => path.endsWith('.md'));
   const groups = navigationOf(readFileSync('README.md', 'utf8'));
   const index = [];
   for (const path of paths) {
     const sections = [];
-    const body = render(path, readFileSync(path, 'utf8'), sections);
+    const body = render(new Marked(), path, readFileSync(path, 'utf8'), sections);
     const address = addressOf(path);
     const title = sections[0]?.heading ?? path;
     const file = join(out, `${address === '/docs' ? 'index' : address.slice('/docs/'.length)}.html`);

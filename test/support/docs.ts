@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 /** Renders the documentation into `dist/docs`, as the build does. */
 export async function buildDocs(): Promise<void> {
   const { buildDocs: build } = (await import(resolve('.ci/docs-pages.js'))) as {
-    readonly buildDocs: (out: string) => void;
+    readonly buildDocs: (out: string) => Promise<void>;
   };
-  build('dist/docs');
+  await build('dist/docs');
 }
