@@ -1,8 +1,12 @@
 #!/usr/bin/env -S node --max-semi-space-size=32 --heap-growing-percent=100
 import { existsSync, readFileSync } from 'node:fs';
 
-// Text that standard output cannot take is lost; without a listener, the error would end the process.
-process.stdout.on('error', () => undefined);
+// Text that an output cannot take is lost; without a listener, the error would end the process. That is a command's
+// failure, unless its reader has seen enough.
+for (const output of [process.stdout, process.stderr])
+  output.on('error', ({ code }: NodeJS.ErrnoException) => {
+    if (code !== 'EPIPE') process.exitCode = 1;
+  });
 
 const isSource = import.meta.url.endsWith('.ts');
 const { version, engines } = JSON.parse(

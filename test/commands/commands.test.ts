@@ -51,6 +51,25 @@ test('the program can be executed by its path, as the image does', async () => {
   expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
 });
 
+test.runIf(existsSync('/dev/full'))(
+  'a command whose output is lost fails, unless its reader has seen enough',
+  async () => {
+    const codeOf = (redirection: string) =>
+      spawnSync('bash', ['-c', `"$0" dist/main.js keys ${redirection}`, process.execPath]).status;
+    expect([codeOf('>/dev/full'), codeOf('> >(true)'), codeOf('>/dev/null')]).toEqual([1, 0, 0]);
+  },
+);
+
+test('a reader of standard error that has gone ends nothing', async () => {
+  const source = "process.stdin.once('end', () => process.stderr.write('lost')).resume();";
+  const options = ['--import', `data:text/javascript,${encodeURIComponent(source)}`];
+  const child = spawn(process.execPath, [...options, resolve('dist/main.js'), '--version']);
+  await once(child.stdout, 'data');
+  child.stderr.destroy();
+  child.stdin.end();
+  expect(await once(child, 'exit')).toEqual([0, null]);
+});
+
 test('an old Node.js is told which is needed', async () => {
   const source =
     "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '18.20.4' } })";
