@@ -164,6 +164,17 @@ test('a backup made under load has every event acknowledged before, and opens wi
   expect(again.told).toBe(`${file} exists: choose another name for the backup.\n`);
 });
 
+test('of backups to one file at the same time, one is whole, and the others fail', async () => {
+  const database = await createMigratedFile();
+  const folder = mkdtempSync(join(inject('testDirectory'), 'backup-'));
+  const file = join(folder, 'copy.db');
+  const run = () => trivium(['backup', file], { DATABASE_URL: database });
+  const codes = (await Promise.all(Array.from({ length: 4 }, run))).map(({ code }) => code);
+  expect(codes.filter((code) => code === 0)).toHaveLength(1);
+  expect(readdirSync(folder).toSorted()).toEqual(['copy.db', 'copy.db.key']);
+  expect(await stored(`sqlite:${file}`)).toEqual([]);
+});
+
 test('backup says what it cannot copy', async () => {
   const { told } = await trivium(['backup', 'x.db'], { DATABASE_URL: 'postgres://u:secret@db/gateway' });
   expect(told).toBe('DATABASE_URL names a Postgres database: back it up with pg_dump or its own means.\n');

@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import {
   chmodSync,
   closeSync,
+  constants,
   copyFileSync,
   existsSync,
   fsyncSync,
@@ -34,8 +36,7 @@ export function backUp(path: string, target: string): void {
   for (const file of [target, `${target}.key`])
     if (existsSync(file)) throw new UnusableDatabase(`${file} exists: choose another name for the backup.`);
   if (!existsSync(path)) throw new UnusableDatabase(`There is no database ${path}.`);
-  const draft = `${target}.part`;
-  rmSync(draft, { force: true });
+  const draft = `${target}.${randomUUID()}.part`; // another run may have the same target
   const database = openReadOnly(path);
   try {
     closeSync(openSync(draft, 'wx', 0o600)); // SQLite would make it readable by others
@@ -53,7 +54,7 @@ export function backUp(path: string, target: string): void {
 }
 
 function copyKey(from: string, to: string): void {
-  copyFileSync(from, to);
+  copyFileSync(from, to, constants.COPYFILE_EXCL);
   chmodSync(to, 0o600);
   flush(to);
 }
