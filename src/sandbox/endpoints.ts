@@ -52,7 +52,7 @@ const overlapMs = 24 * 60 * 60 * 1000;
 
 /**
  * The registry of subscriptions and endpoints, initially empty; `find` looks one up. `onRotation` is called with what a
- * rotation has made.
+ * rotation has made; if it throws, the rotation fails and changes nothing.
  */
 export function createEndpoints(
   clock: Clock,
@@ -78,9 +78,9 @@ export function createEndpoints(
   function rotateSecret(id: string): PaymentEndpoint {
     const one = paymentEndpoint(id);
     const previous = { secret: one.secret, expiresAt: clock.now() + overlapMs };
-    const rotated = put({ ...one, secret: newSecret(), previous });
+    const rotated = { ...one, secret: newSecret(), previous };
     onRotation(rotated);
-    return rotated;
+    return put(rotated);
   }
 
   const control: EndpointsControl = {

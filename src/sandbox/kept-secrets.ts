@@ -33,7 +33,7 @@ export function openKeptSecrets(file: string): {
   return {
     initial: { ...usual, payments: { previous: undefined, ...(readKept(file) ?? usual.payments) } },
     keep({ secret, previous }) {
-      mkdirSync(dirname(file), { recursive: true });
+      mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
       writeFileSync(`${file}.new`, JSON.stringify({ secret, previous }), { mode: 0o600 });
       renameSync(`${file}.new`, file);
     },

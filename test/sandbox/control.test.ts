@@ -105,6 +105,16 @@ test('answers a preflight of its gateway alone, and no name but those of loopbac
   expect(await ask({ 'sec-fetch-site': 'cross-site' }, 'GET')).toBe(403);
 });
 
+test('a rotation that cannot be kept in the file changes nothing', async () => {
+  const sandbox = await startSandbox({ secretsFile: join(import.meta.filename, 'sandbox.json') });
+  onTestFinished(() => sandbox.stop());
+  const before = sandbox.settings['PAYMENT_WEBHOOKS'];
+  const response = await fetch(`${sandbox.url}/payments/v1/webhooks/pe_demo/rotate-secret`, {
+    method: 'POST',
+  });
+  expect([response.status, sandbox.settings['PAYMENT_WEBHOOKS']]).toEqual([500, before]);
+});
+
 test('with a file, its secrets are the same at every start, and as rotated', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'trivium-sandbox-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
