@@ -23,10 +23,9 @@ export function controlRoutes(options: ControlOptions): readonly Route[] {
   const show = () => json(200, { now: new Date(clock.now()).toISOString() });
 
   async function advance(request: Request) {
-    const { advanceSeconds } = request.json();
-    if (typeof advanceSeconds !== 'number' || advanceSeconds < 0)
-      throw httpError(400, 'invalid', 'advanceSeconds is not a number of seconds, 0 or more.');
-    await clock.advance(advanceSeconds * 1000);
+    const { data, error } = clockShape.safeParse(request.json());
+    if (error) throw httpError(400, 'invalid', z.prettifyError(error));
+    await clock.advance(data.advanceSeconds * 1000);
     return show();
   }
 
@@ -90,6 +89,9 @@ function canBeSent(headers: Readonly<Record<string, string>>): boolean {
   }
 }
 
+/** Beyond some 270,000 years, a date has no text. */
+const maxAdvanceSeconds = 10 * 365 * 24 * 60 * 60;
+const clockShape = z.strictObject({ advanceSeconds: z.number().min(0).max(maxAdvanceSeconds) });
 const sessionsShape = z.strictObject({ email: z.string().exactOptional() });
 const receiverShape = z.strictObject({ url: z.url({ protocol: /^https?$/ }) });
 const endpointShape = z.strictObject({ endpointId: z.string().default('pe_demo') });
