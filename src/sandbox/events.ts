@@ -72,11 +72,13 @@ export function createShipmentEvent(choice: ShipmentChoice, now: number): Shipme
 
 /** A complete payment event from the parts given; `created` is in seconds. */
 export function createPaymentEvent(choice: PaymentChoice, now: number): PaymentEvent {
-  const made = { id: newId('pay'), amount: 1999, currency: 'eur', status: 'succeeded' };
+  const type = choice.type ?? 'payment.succeeded';
+  const status = type.slice(type.indexOf('.') + 1);
+  const made = { id: newId('pay'), amount: 1999, currency: 'eur', status };
   return {
     family: 'payments',
     id: choice.id ?? newId('evt'),
-    type: choice.type ?? 'payment.succeeded',
+    type,
     created: choice.created ?? Math.floor(now / 1000),
     livemode: choice.livemode ?? false,
     object: { ...made, ...choice.object },

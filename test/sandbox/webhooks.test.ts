@@ -127,6 +127,14 @@ describe('payment events', () => {
     expect(parts).toEqual({ t: expect.any(String), v1 });
   });
 
+  test('have the status that their type says', async () => {
+    await sandbox.webhooks.emitPayment({ type: 'payment.failed' });
+    expect(JSON.parse(newest().body)).toMatchObject({
+      type: 'payment.failed',
+      data: { object: { status: 'failed' } },
+    });
+  });
+
   test('have the pinned API version, and are replayed in the current one', async () => {
     const { id } = sandbox.webhooks.addPaymentEndpoint({ apiVersion: '2024-06-01' });
     const { eventId } = await sandbox.webhooks.emitPayment({ to: id });
