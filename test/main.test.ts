@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
+import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { startSandbox } from '../src/sandbox/sandbox.js';
 import { createSender, settingsFor, start } from './bad-store/sending.js';
@@ -55,6 +56,20 @@ test.each(['PORT', 'METRICS_PORT'])(
     expect((await fetch(`http://127.0.0.1:${port}${at}`)).status).toBe(200);
   },
 );
+
+test('the sandbox keeps a rotated secret beside the database, wherever the gateway was started', async () => {
+  const url = await createTestFile();
+  const port = String(await freePort());
+  const gateway = await startGatewayProcess({ DATABASE_URL: url, SANDBOX_PORT: port });
+  onTestFinished(async () => void (await gateway.end('SIGKILL')));
+  const { status } = await fetch(`http://127.0.0.1:${port}/control/rotate`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{}',
+  });
+  expect(status).toBe(200);
+  expect(existsSync(join(dirname(url.slice('sqlite:'.length)), 'sandbox.json'))).toBe(true);
+});
 
 /** The output of a gateway that fails to start. */
 async function refusal(

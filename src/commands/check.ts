@@ -6,6 +6,7 @@ import { probeNats } from '../events/relay/nats-stream.js';
 import { readOrRefuse } from '../server/documents/watched-manifest.js';
 import { probeDatabase } from '../store/probe.js';
 import { say, CommandError, type Program } from './program.js';
+import { portBeside } from './sandbox.js';
 import { settings, warningsOfDatabase } from './start.js';
 
 const probeMs = 5_000;
@@ -19,7 +20,10 @@ export async function runCheck({ environment }: Program, probe: boolean): Promis
   for (const warning of [...warningsOf(environment), ...warningsOfDatabase(config)])
     say(`Warning: ${warning}`);
   if (config.trustedDocuments) await readOrRefuse(config.trustedDocuments.path);
-  if (config.upstreams === null) say('No service is set: the sandbox stands in.');
+  if (config.upstreams === null) {
+    portBeside(environment);
+    say('No service is set: the sandbox stands in.');
+  }
   if (probe) await reachAll(config);
   say('The settings are right.');
 }

@@ -9,7 +9,7 @@ import { startGateway, type Gateway } from '../gateway.js';
 import { withTimeout } from '../lib/async/timeout.js';
 import { createTelemetry, type Telemetry } from '../lib/telemetry/telemetry.js';
 import { say, warn, type Program, type RunningSandbox } from './program.js';
-import { demoGrants, startBeside } from './sandbox.js';
+import { besideSandbox, startBeside } from './sandbox.js';
 import { onSignal } from './shutdown.js';
 
 /** `trivium start`: the gateway, against the configured services or else the sandbox. */
@@ -110,15 +110,14 @@ function withSandbox(
   environment: Environment,
   sandbox: RunningSandbox,
 ): Config {
-  // Its user is known to everybody: a site whose name leads to this machine must not sign in.
-  const local = ['localhost', ...(publicUrl === undefined ? [] : [new URL(publicUrl).hostname])];
-  const isOpen = allowedHosts !== undefined || environment['SANDBOX'] === 'on';
+  const { GRANTS, ALLOWED_HOSTS, ALLOWED_ORIGINS } = besideSandbox;
+  const local = [ALLOWED_HOSTS, ...(publicUrl === undefined ? [] : [new URL(publicUrl).hostname])];
+  const isOpen = allowedHosts !== undefined || isGiven(environment, 'SANDBOX');
   const more = {
     ...sandbox.settings,
-    ...(grants === undefined && { GRANTS: demoGrants }),
+    ...(grants === undefined && { GRANTS }),
     ...(!isOpen && { ALLOWED_HOSTS: local.join() }),
-    // A page in development is served at another port.
-    ...(!isGiven(environment, 'ALLOWED_ORIGINS') && { ALLOWED_ORIGINS: 'loopback' }),
+    ...(!isGiven(environment, 'ALLOWED_ORIGINS') && { ALLOWED_ORIGINS }),
   };
   return settings({ ...environment, ...more });
 }

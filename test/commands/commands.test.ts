@@ -93,6 +93,35 @@ test('check names what is wrong, missing or unknown, and exits with 1 for a faul
   expect(existsSync(join(right.cwd, 'vat'))).toBe(false);
 });
 
+test('check reads the port of the sandbox that stands in', async () => {
+  const { code, told } = await trivium(['check'], { SANDBOX_PORT: 'x' });
+  expect([code, told]).toEqual([1, 'Invalid settings:\n  SANDBOX_PORT: must be a whole number\n']);
+});
+
+test('sandbox prints all that a gateway needs, and says which port is in use', async () => {
+  const cwd = mkdtempSync(join(inject('testDirectory'), 'command-'));
+  const child = spawn(process.execPath, [resolve('dist/main.js'), 'sandbox'], {
+    cwd,
+    env: { PATH: process.env['PATH'], SANDBOX_PORT: '0' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  onTestFinished(() => void child.kill());
+  let out = '';
+  for await (const part of child.stdout.setEncoding('utf8')) {
+    out += part;
+    if (out.includes('ALLOWED_ORIGINS')) break;
+  }
+  const lines = [...out.matchAll(/^export (\w+)='(.*)'$/gm)];
+  const given = Object.fromEntries(lines.map(([, name, value]) => [name, value]));
+  const { code, out: said } = await trivium(['check', '--probe'], given);
+  expect([code, said]).toEqual([0, expect.not.stringContaining('the sandbox stands in')]);
+  expect(given).toMatchObject({ ALLOWED_HOSTS: 'localhost', ALLOWED_ORIGINS: 'loopback' });
+
+  const [, port] = /:(\d+)/.exec(out)!;
+  const { told } = await trivium(['sandbox'], { SANDBOX_PORT: port! });
+  expect(told).toMatch(/^Invalid settings:\n {2}SANDBOX_PORT: listen EADDRINUSE: [^\n]*\n$/);
+});
+
 test('check --probe reaches what is set, and names what it cannot reach', async () => {
   const sandbox = await startSandbox();
   onTestFinished(() => sandbox.stop());
