@@ -19,4 +19,9 @@ async function startSandbox() {
   };
 }
 
-await run(['start'], { version, environment, loadSandbox: async () => ({ startSandbox }) });
+await run(['start'], {
+  version,
+  environment,
+  loadSandbox: async () => ({ startSandbox }),
+  traceSender: new URL('../src/lib/telemetry/trace-sender.ts', import.meta.url),
+});
