@@ -15,7 +15,7 @@ const families = new Set(
 /** As Kubernetes names the addresses of a service in the environment of every pod beside it. */
 const serviceAddress = /_(SERVICE_HOST|SERVICE_PORT|PORT)(_|$)/;
 
-/** Shorter names are a letter away from too many others'. */
+/** A letter in place of another makes another word of a shorter name, such as `POST`. */
 const minTypoLength = 6;
 
 /** What may be a mistake in the settings but is no fault, a sentence for each; no value is shown. */
@@ -40,7 +40,7 @@ function warnOfName(name: string): readonly string[] {
 
 /** The setting that a name looks like; undefined if it looks like none, and is somebody else's. */
 function meantBy(name: string): string | undefined {
-  const near = withFile.filter((other) => other.length >= minTypoLength && distance(name, other) === 1);
+  const near = withFile.filter((other) => isTypo(name, other));
   if (near.length > 0) return near[0];
   if (withFile.includes(name)) return name;
   const [family] = /^[A-Z]+_/.exec(name) ?? [];
@@ -48,6 +48,13 @@ function meantBy(name: string): string | undefined {
   const longer = known.filter((other) => name.startsWith(`${other}_`));
   const alike = known.filter((other) => families.has(family) && other.startsWith(family));
   return [...longer, ...alike].toSorted((a, b) => leven(name, a) - leven(name, b))[0];
+}
+
+/** Whether a name is a letter away from another; of a short one, not by another letter in its place. */
+function isTypo(name: string, other: string): boolean {
+  const isOtherWord =
+    other.length < minTypoLength && name.length === other.length && sorted(name) !== sorted(other);
+  return !isOtherWord && distance(name, other) === 1;
 }
 
 /** Letters that differ, 3 for more of them; two that are swapped count as one. */

@@ -9,6 +9,8 @@ test.each([
   ['database_url', 'DATABASE_URL'],
   ['GRANTS_PATH', 'GRANTS'],
   ['SECRET_KEY', 'SECRET_KEYS'],
+  ['PROT', 'PORT'],
+  ['HOSTS', 'HOST'],
   ['PAYMENTS_WEBHOOKS', 'PAYMENT_WEBHOOKS'],
   ['EVENT_RETENTION', 'EVENT_RETENTION_DAYS'],
 ])('%s is not a setting: %s is meant', (given, meant) => {
@@ -17,9 +19,17 @@ test.each([
   ]);
 });
 
-test.each(['HOSTNAME', 'PATH', 'HOME', 'NODE_OPTIONS', 'LANG', 'NOTES_SERVICE_HOST', 'NOTES_PORT_80_TCP'])(
-  '%s, a name that other programs use, gives no warning',
-  (name) => expect(warningsOf({ [name]: 'x' })).toEqual([]),
+test.each([
+  'HOSTNAME',
+  'POST',
+  'PATH',
+  'HOME',
+  'NODE_OPTIONS',
+  'LANG',
+  'NOTES_SERVICE_HOST',
+  'NOTES_PORT_80_TCP',
+])('%s, a name that other programs use, gives no warning', (name) =>
+  expect(warningsOf({ [name]: 'x' })).toEqual([]),
 );
 
 test('every setting is known, also from a file, and so are the settings of the sandbox', () => {
