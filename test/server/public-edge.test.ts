@@ -141,6 +141,15 @@ describe('with INTROSPECTION=off', () => {
     const authorization = `Bearer ${await testbed.signIn()}`;
     expect(await shown({ authorization })).toContain('Did you mean \\"viewer\\"');
   });
+
+  test('so are the values of an enum', async () => {
+    const query = 'query ($stage: ShipmentStage) { shipments(filter: { stage: $stage }) { nodes { id } } }';
+    const messageTo = async (token?: string) =>
+      (await testbed.ask(query, { stage: 'LOST' }, token)).errors![0]!.message;
+    const fault = 'Variable "$stage" got an invalid value; Value does not exist in "ShipmentStage" enum';
+    expect(await messageTo()).toBe(`${fault}.`);
+    expect(await messageTo(await testbed.signIn())).toContain(`${fault}. Did you mean one of CREATED, `);
+  });
 });
 
 describe('a document', () => {

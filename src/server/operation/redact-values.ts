@@ -49,8 +49,8 @@ function safeBeginning(words: string): string | undefined {
 }
 
 /**
- * Here the value comes first, and may contain anything. The suggestions at the end would reveal it as well; a list of
- * all values of the enum does not.
+ * Here the value comes first, and may contain anything. GraphQL's suggestions at the end would reveal it as well; all
+ * values of the enum do not. They are a suggestion, too, worded as one: it is not for everybody.
  */
 function notInEnum(words: string, schema: GraphQLSchema): string | undefined {
   if (!words.startsWith('Value "')) return undefined;
@@ -59,5 +59,5 @@ function notInEnum(words: string, schema: GraphQLSchema): string | undefined {
   const type = schema.getType(name);
   if (!isEnumType(type)) return undefined;
   const values = type.getValues().map((value) => value.name);
-  return `Value does not exist in "${name}" enum, which has the values ${values.join(', ')}.`;
+  return `Value does not exist in "${name}" enum. Did you mean one of ${values.join(', ')}?`;
 }

@@ -16,7 +16,7 @@ describe('the message about an invalid value omits the value', () => {
   };
   const secret = 'secret" cannot represent a: secret; secret" does not exist in "A" enum. secret';
   const notInEnum =
-    'Value does not exist in "AppointmentStatus" enum, which has the values BOOKED, CANCELLED, FULFILLED, NOSHOW.';
+    'Value does not exist in "AppointmentStatus" enum. Did you mean one of BOOKED, CANCELLED, FULFILLED, NOSHOW?';
   const notAString = 'String cannot represent a non string value.';
 
   test.each<readonly [type: string, given: unknown, reason: string]>([
@@ -68,7 +68,7 @@ describe('the message about an invalid value omits the value', () => {
       [0, 2].map(
         (index) =>
           `Variable "$given" got an invalid value at "given.participants[${index}].status"; ` +
-          'Value does not exist in "ParticipantStatus" enum, which has the values ACCEPTED, DECLINED, TENTATIVE, NEEDS_ACTION.',
+          'Value does not exist in "ParticipantStatus" enum. Did you mean one of ACCEPTED, DECLINED, TENTATIVE, NEEDS_ACTION?',
       ),
     );
   });
