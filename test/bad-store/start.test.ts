@@ -57,7 +57,8 @@ describe('a gateway refuses to start, and says why in one sentence,', () => {
     await (await startGatewayProcess(settingsFor(url))).end();
     expect(await refusal(url)).toBe(
       'The stored secret of the webhook endpoint shipments/sub_demo was sealed with a key that is not in ' +
-        'SECRET_KEYS: add that key after the others.',
+        'SECRET_KEYS: add that key after the others. If none was set before, it is in the key file beside the ' +
+        'database.',
     );
   });
 

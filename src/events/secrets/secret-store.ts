@@ -174,7 +174,7 @@ function readPrevious(opened: string, until: number | null): readonly PreviousSe
 function unopened(row: Selectable<WebhookSecretTable>): string {
   return (
     `The stored secret of the webhook endpoint ${row.family}/${row.endpoint_id} was sealed with a key that is not in ` +
-    'SECRET_KEYS: add that key after the others.'
+    'SECRET_KEYS: add that key after the others. If none was set before, it is in the key file beside the database.'
   );
 }
 
