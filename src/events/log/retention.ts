@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import type { Clock } from '../../lib/clock.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import type { Database } from '../../store/database.js';
@@ -57,7 +56,7 @@ export function startRetention(options: RetentionOptions): Retention {
       for await (const seq of stepsToDelete(database.kysely, { now, cutoff, signal: stopping.signal })) {
         deleted += await remove(database.kysely, seq);
       }
-      if (isDivided) await deleteHiddenBodies(database.kysely);
+      if (isDivided) await deleteLeftBodies(database.kysely);
       await partitions?.drop();
     } finally {
       if (deleted > 0) telemetry.log.info({ deleted }, 'old events were deleted');
@@ -133,40 +132,44 @@ function endToPass(rows: readonly EventRow[], now: number): EventRow | undefined
   return last && last.received_at > now ? last : undefined;
 }
 
-/** Hides events, which are dropped with their partition; numbers have no gaps. */
-async function hideThrough(db: Executor, seq: number): Promise<number> {
+/**
+ * Hides events, and deletes their altered bodies. Returns how many there were: numbers have no gaps. On a divided log they
+ * are dropped with their partition.
+ */
+function hideThrough(db: Executor, seq: number): Promise<number> {
+  return db.transaction().execute(async (transaction) => {
+    const head = transaction.updateTable('log_head').where('id', '=', 1);
+    // Holds the head, so that no body is stored meanwhile.
+    const held = head.set(({ ref }) => ({ pruned: ref('pruned') })).returning('pruned');
+    const { pruned } = await held.executeTakeFirstOrThrow();
+    if (pruned >= seq) return 0;
+    const gone = transaction
+      .selectFrom('events')
+      .select(['family', 'event_id'])
+      .where('seq', '>', pruned)
+      .where('seq', '<=', seq);
+    await transaction
+      .deleteFrom('event_renderings')
+      .where(({ eb, refTuple }) =>
+        eb(refTuple('family', 'event_id'), 'in', gone.$asTuple('family', 'event_id')),
+      )
+      .execute();
+    await head.set({ pruned: seq }).execute();
+    return seq - pruned;
+  });
+}
+
+/** Deletes the bodies that version 0.1.0 leaves when it hides events of a divided log; none came before its event. */
+async function deleteLeftBodies(db: Executor): Promise<void> {
   const { pruned } = await db.selectFrom('log_head').select('pruned').executeTakeFirstOrThrow();
-  await moveBound(db, seq);
-  return Math.max(0, seq - pruned);
-}
-
-/** Deletes the altered bodies of events that are hidden: they are few, and found by the ids that are kept for ever. */
-async function deleteHiddenBodies(db: Executor): Promise<void> {
-  await sql`delete from event_renderings using event_ids as ids, log_head
-    where ids.family = event_renderings.family and ids.event_id = event_renderings.event_id
-    and ids.seq <= log_head.pruned`.execute(db);
-}
-
-async function moveBound(db: Executor, seq: number): Promise<void> {
-  await db
-    .updateTable('log_head')
-    .set({ pruned: seq })
-    .where('id', '=', 1)
-    .where('pruned', '<', seq)
-    .execute();
+  const bodies = db.deleteFrom('event_renderings').where('after_seq', '>', 0); // 0 is where it stores them
+  await bodies.where('after_seq', '<=', pruned).execute();
 }
 
 async function deleteThrough(db: Executor, seq: number): Promise<number> {
   // First, so that cursors are refused before their events are gone; after a crash in between, the next run deletes
   // the events.
-  await moveBound(db, seq);
-  const gone = db.selectFrom('events').select(['family', 'event_id']).where('seq', '<=', seq);
-  await db
-    .deleteFrom('event_renderings')
-    .where(({ eb, refTuple }) =>
-      eb(refTuple('family', 'event_id'), 'in', gone.$asTuple('family', 'event_id')),
-    )
-    .execute();
-  const { numDeletedRows } = await db.deleteFrom('events').where('seq', '<=', seq).executeTakeFirstOrThrow();
-  return Number(numDeletedRows);
+  const count = await hideThrough(db, seq);
+  await db.deleteFrom('events').where('seq', '<=', seq).execute();
+  return count;
 }

@@ -152,6 +152,19 @@ describe.skipIf(noPostgres)('the partitions of a log', () => {
     expect(await testLog.log.append(delivery('event 1', { entityId: 'event 1' }))).toBe('duplicate');
   });
 
+  test('are pruned without a look at the ids, which are ever more', async () => {
+    await append(30, day(0));
+    await testLog.log.append(delivery('event 5', { entityId: 'event 5', step: 1 }));
+    await partitions.divide();
+    const { kysely } = testLog.database;
+    await kysely.transaction().execute(async (holder) => {
+      await sql`lock table event_ids in access exclusive mode`.execute(holder);
+      await prune(100);
+    });
+    expect(await read()).toEqual([]);
+    expect(await kysely.selectFrom('event_renderings').selectAll().execute()).toEqual([]);
+  });
+
   test('hide what is old up to the last event of it, however many there are', async () => {
     await append(2_100, day(0));
     await append(700, day(50));
