@@ -165,6 +165,7 @@ async function run(
     signal: () => (isQuery ? withDeadline(ending) : ending),
     hasLeft: () => answer.isClosed,
     requestId: request.id,
+    headers: request.headers,
     resumeAfter: lastEventId(request),
   });
   contextValue.cost = cost;

@@ -98,6 +98,28 @@ test('an operation goes on with its client’s trace, and the service with the o
   expect(JSON.stringify(collector.resources)).toContain('gateway-of-the-test');
 });
 
+test('one over a stream does so, too, and a subscription has a span once it is established', async () => {
+  const traceId = '1bf7651916cd43dd8448eb211c80319d';
+  const headers = {
+    'content-type': 'application/json',
+    traceparent: `00-${traceId}-b7ad6b7169203331-01`,
+  };
+  const query = 'mutation ($input: SignInInput!) { signIn(input: $input) { sessionToken } }';
+  const body = JSON.stringify({ query, variables: { input: demo } });
+  const signedIn = await fetch(`${gateway.url}/graphql`, { method: 'POST', headers, body });
+  const { data } = (await signedIn.json()) as { data: { signIn: { sessionToken: string } } };
+  const authorization = `Bearer ${data.signIn.sessionToken}`;
+  const leaving = new AbortController();
+  onTestFinished(() => leaving.abort());
+  for (const asked of ['query Q { viewer { email } }', 'subscription S { shipmentUpdates { cursor } }'])
+    await fetch(`${gateway.url}/graphql/stream?${new URLSearchParams({ query: asked })}`, {
+      headers: { ...headers, authorization },
+      signal: leaving.signal,
+    });
+  const ours = () => collector.spans.filter((span) => span.traceId === traceId).map(({ name }) => name);
+  await expect.poll(ours).toEqual(expect.arrayContaining(['query Q', 'GET notes', 'subscription S']));
+});
+
 test('an operation that is not sampled sends no span, and the service hears that its client’s trace is not', async () => {
   const others = await startCollector();
   const quiet = await startGatewayProcess({
