@@ -52,6 +52,8 @@ export interface UpstreamRequest {
    * their failures count as one.
    */
   readonly caller?: string | undefined;
+  /** Whether a 429 may be about a limit of its own: then one that does not say how long to wait pauses nothing. */
+  readonly hasOwnLimit?: boolean;
   /** The operation's signal; the call ends with it, or at its own deadline. */
   readonly signal?: Signal | undefined;
 }
@@ -128,19 +130,10 @@ class UpstreamClient implements Upstream {
 
   constructor(options: UpstreamOptions) {
     this.#options = options;
-    const {
-      name,
-      baseUrl,
-      telemetry,
-      timeoutMs = 10_000,
-      callsPerHour = Infinity,
-      callsAtOnce = Infinity,
-      sharedToken = false,
-      circuit = name,
-      clock,
-    } = options;
+    const { name, baseUrl, telemetry, clock, circuit = name } = options;
+    const { timeoutMs = 10_000, callsPerHour = Infinity, callsAtOnce = Infinity } = options;
     this.#timeoutMs = timeoutMs;
-    this.#sharedToken = sharedToken;
+    this.#sharedToken = options.sharedToken ?? false;
     this.#longestWait = callsPerHour < Infinity ? longest.hourly : longest.other;
     this.#durations = telemetry.metrics.upstreamSeconds.of(name);
     const { origin, pathname } = new URL(baseUrl);
@@ -182,7 +175,7 @@ class UpstreamClient implements Upstream {
       const guarded = { repeatable: method === 'GET', caller };
       const reply = await this.#guard(guarded, () => this.#attempt(sent, holder?.account, deadline, memory));
       const take = () => {
-        const answer = this.#accept(reply, holder?.account);
+        const answer = this.#accept(reply, holder?.account, request.hasOwnLimit);
         traced?.span?.setAttribute('http.response.status_code', answer.status);
         return this.#read(answer, read);
       };
@@ -285,7 +278,7 @@ class UpstreamClient implements Upstream {
     throw this.#fault('misshapen', answer.status);
   }
 
-  #accept(reply: Reply, account: Account | undefined): UpstreamAnswer {
+  #accept(reply: Reply, account: Account | undefined, hasOwnLimit = false): UpstreamAnswer {
     const { status, body } = reply;
     if (status >= 300 && status < 400)
       throw this.#fault('redirected', status, { uncertain: !sentElsewhere.includes(status) });
@@ -294,7 +287,7 @@ class UpstreamClient implements Upstream {
       return { status, body: jsonIn(body), bytes: body.length, location };
     }
     const told = secondsToWait(reply, this.#options.clock.now(), this.#longestWait);
-    account?.pause(told ?? (this.#sharedToken ? 0 : defaultLimitSeconds));
+    account?.pause(told ?? (this.#sharedToken || hasOwnLimit ? 0 : defaultLimitSeconds));
     throw this.#limited(Math.max(Math.ceil(told ?? defaultLimitSeconds), 1));
   }
 }

@@ -402,6 +402,35 @@ describe('writing', () => {
     expect([one.createNote.errors, two.updateNote.errors]).toEqual([expected, expected]);
   });
 
+  test('reports TOO_MANY_PINNED also if the refusal looks like a rate limit that does not say how long', async () => {
+    const input = { title: 'T', content: 'C', isPinned: true };
+    const refuse = (method: string, headers = {}) =>
+      room.sandbox.faults.add({
+        service: 'notes',
+        method,
+        times: 1,
+        act: { kind: 'answer', status: 429, headers },
+      });
+    const first = room.sandbox.notes.insert(email, { is_pinned: true });
+    for (let left = 49; left > 0; left -= 1) room.sandbox.notes.insert(email, { is_pinned: true });
+    const [note] = addNotes(1);
+    refuse('POST');
+    refuse('PATCH');
+    const { data: one } = await ask(create, { input });
+    const { data: two } = await ask(update, { input: { id: noteId(note!.id), isPinned: true } });
+    const expected = [{ code: 'TOO_MANY_PINNED', path: ['isPinned'] }];
+    expect([one.createNote.errors, two.updateNote.errors]).toEqual([expected, expected]);
+
+    room.sandbox.notes.delete(email, first.id);
+    refuse('POST');
+    expect((await ask(create, { input })).errors).toEqual(['RATE_LIMITED']);
+    refuse('POST', { 'retry-after': '5' });
+    const calls = await room.callsOf(async () =>
+      expect((await ask(create, { input })).errors).toEqual(['RATE_LIMITED']),
+    );
+    expect(calls).toEqual(['POST /notes']);
+  });
+
   test('does not report TOO_MANY_PINNED for a note that is one of the 50', async () => {
     const pinned = Array.from({ length: 50 }, () => room.sandbox.notes.insert(email, { is_pinned: true }));
     const act = { kind: 'answer', status: 422 } as const;

@@ -172,11 +172,13 @@ class RestNotesClient implements NotesClient {
   }
 
   create(token: string, note: NewNote, signal?: Signal): Promise<Note | Refused> {
-    return this.#write({ method: 'POST', path: '/notes', body: toBody(note), token, signal }, readNote);
+    const request = { method: 'POST', path: '/notes', body: toBody(note), token, signal } as const;
+    return this.#write({ ...request, hasOwnLimit: note.isPinned === true }, readNote);
   }
 
   update(token: string, id: string, change: NoteChange, signal?: Signal): Promise<Note | Refused> {
-    return this.#writeNote({ method: 'PATCH', id, path: '', body: toBody(change), token, signal }, readNote);
+    const request = { method: 'PATCH', id, path: '', body: toBody(change), token, signal } as const;
+    return this.#writeNote({ ...request, hasOwnLimit: change.isPinned === true }, readNote);
   }
 
   async remove(token: string, id: string, signal?: Signal): Promise<Refused | undefined> {
