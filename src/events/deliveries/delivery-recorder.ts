@@ -37,10 +37,12 @@ export function createDeliveryRecorder(options: RecorderOptions): DeliveryRecord
   const { secrets, recent, clock, lastSeq, publish } = options;
   const families = new Map(options.families.map((family) => [family.name, family]));
   let count = 0;
+  let latest = 0;
 
   function position(receivedAt: number): WebhookDelivery['position'] {
     count += 1;
-    return [lastSeq(), receivedAt, String(count).padStart(16, '0')];
+    latest = Math.max(latest, receivedAt); // what comes after the clock was set back is newer all the same
+    return [lastSeq(), latest, String(count).padStart(16, '0')];
   }
 
   return {

@@ -1,7 +1,11 @@
+import { Readable } from 'node:stream';
 import { sql } from 'kysely';
 import { expect, test, vi } from 'vitest';
+import { createShipmentFamily } from '../../../src/domains/shipments/webhook.js';
+import { createDeliveryRecorder } from '../../../src/events/deliveries/delivery-recorder.js';
 import { createDeliveries } from '../../../src/events/deliveries/deliveries.js';
 import { RecentDeliveries } from '../../../src/events/deliveries/recent-deliveries.js';
+import { Refusal } from '../../../src/events/webhooks/request.js';
 import { LightAbortController } from '../../../src/lib/async/abort.js';
 import { Reads } from '../../../src/store/sql/read-budget.js';
 import { engines } from '../../support/engines.js';
@@ -67,5 +71,31 @@ test('looks in steps for the altered bodies of an endpoint that may have none', 
   const filter = { endpointIds: ['endpoint'], outcomes: ['ALTERED'] } as const;
   expect(await deliveries.page({ limit: 10, backward: false }, filter)).toEqual([]);
   expect(next.mock.calls.length).toBeGreaterThan(5);
+  await testLog.stop();
+});
+
+test('has the newest of the refused first, even if the clock was set back meanwhile', async () => {
+  const testLog = await openTestLog(await createTestFile());
+  const { database, clock } = testLog;
+  const recent = new RecentDeliveries();
+  const recorder = createDeliveryRecorder({
+    families: [createShipmentFamily({ skewSeconds: 300 })],
+    secrets: { history: () => undefined },
+    recent,
+    clock,
+    lastSeq: () => 0,
+    publish: () => undefined,
+  });
+  const refuse = (endpointId: string) =>
+    recorder.refused(
+      { family: 'shipments', endpointId, method: 'POST', rawHeaders: [], body: Readable.from([]) },
+      new Refusal(404, 'ENDPOINT_UNKNOWN', 'There is no such endpoint.'),
+    );
+  refuse('first');
+  clock.moveDays(-1);
+  refuse('second');
+  const reads = new Reads(new LightAbortController());
+  const page = await createDeliveries({ database, reads }, recent).page({ limit: 10, backward: false }, {});
+  expect(page.map(({ endpointId }) => endpointId)).toEqual(['second', 'first']);
   await testLog.stop();
 });
