@@ -7,7 +7,7 @@ import { Connection, maxFragments } from './socket/connection.js';
 import { hold } from './socket/backpressure.js';
 import type { Drain } from '../http/graceful-shutdown.js';
 import type { HostFault } from '../http/request-guards.js';
-import { dataHeaders, noStore } from '../http/response-headers.js';
+import { dataHeaders, noStore, requestId } from '../http/response-headers.js';
 import { retryAfterSeconds } from '../operation/admission.js';
 import { foreignOrigin, type AllowedOrigins } from '../operation/allowed-origins.js';
 import { createProtocol, type ProtocolOptions } from './graphql-transport-ws.js';
@@ -128,11 +128,11 @@ class GraphqlWebsockets implements GraphqlSockets {
 
   readonly #upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', destroy);
-    if (this.#options.drain.begun) return refuse(socket, 503, stopping, 'RATE_LIMITED');
+    if (this.#options.drain.begun) return refuse(request, 503, stopping, 'RATE_LIMITED');
     const fault = this.#options.hostFault(request);
-    if (fault) return refuse(socket, fault.status, fault.message, 'BAD_REQUEST');
+    if (fault) return refuse(request, fault.status, fault.message, 'BAD_REQUEST');
     if (!this.#options.origins.admits(request.headers.origin))
-      return refuse(socket, 403, foreignOrigin, 'FORBIDDEN');
+      return refuse(request, 403, foreignOrigin, 'FORBIDDEN');
     this.#sockets.handleUpgrade(request, socket, head, (opened) => {
       socket.off('error', destroy); // ws has its own listener from here on
       this.#sockets.emit('connection', opened, request);
@@ -148,12 +148,18 @@ function destroy(this: Duplex): void {
 const stopping = 'This replica is stopping: connect again.';
 
 /** Refuses an upgrade, with the reason in the form that GraphQL clients can read. */
-function refuse(socket: Duplex, status: number, message: string, code: string): void {
+function refuse(
+  { socket, headers: asked }: IncomingMessage,
+  status: number,
+  message: string,
+  code: string,
+): void {
   const retryAfter = status === 503 ? { retryAfter: retryAfterSeconds } : undefined;
   const body = JSON.stringify({ errors: [{ message, extensions: { code, ...retryAfter } }] });
   const headers = {
     ...noStore,
     ...dataHeaders,
+    'x-request-id': requestId(asked['x-request-id']),
     ...(retryAfter && { 'retry-after': retryAfterSeconds }),
     'content-type': 'application/json; charset=utf-8',
     'content-length': Buffer.byteLength(body),

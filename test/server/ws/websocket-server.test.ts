@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { IncomingMessage } from 'node:http';
+import { request, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseSync } from '@photostructure/sqlite';
@@ -174,6 +174,15 @@ describe('a new connection', () => {
       await expect(open({ origin })).rejects.toThrow('HTTP 403');
     },
   );
+
+  test('is refused with the id of the request', async () => {
+    const headers = { upgrade: 'websocket', connection: 'Upgrade', 'x-request-id': 'mine' };
+    const sent = request(`${testbed.url}/graphql`, {
+      headers: { ...headers, origin: 'https://evil.example' },
+    });
+    const [{ statusCode, headers: got }] = (await once(sent.end(), 'response')) as [IncomingMessage];
+    expect([statusCode, got['x-request-id'], got['cache-control']]).toEqual([403, 'mine', 'no-store']);
+  });
 
   test.each([
     [200, '/'],
