@@ -67,6 +67,7 @@ export function createLedger(options: LedgerOptions): Ledger {
 class BookingLedger implements Ledger {
   readonly #options: LedgerOptions;
   readonly #timeoutMs: number;
+  readonly #pendingMs: number;
   readonly #bookings: BookingStore;
   readonly #settling: Settling;
   readonly #requests = createRequestsUnderWay<BookingResult>();
@@ -76,6 +77,7 @@ class BookingLedger implements Ledger {
     this.#options = options;
     const { database, telemetry, timeoutMs = bookingMs } = options;
     this.#timeoutMs = timeoutMs;
+    this.#pendingMs = timeoutMs + settlingMs;
     this.#bookings = new BookingStore(database);
     this.#settling = createSettling(telemetry);
   }
@@ -96,9 +98,13 @@ class BookingLedger implements Ledger {
     this.#settling.stop();
   }
 
-  /** Whether a booking that is not under way here may be so on another replica: an embedded database has none. */
+  /**
+   * Whether a booking that is not under way here may be so on another replica: an embedded database has none. One with
+   * much more time left than there is for any was begun before the database's clock was set back, as by a failover.
+   */
   #mayBeUnderWay({ state, pending_ms: ms }: Booking): boolean {
-    return this.#options.database.engine === 'postgres' && state === 'PENDING' && ms > 0;
+    const isPending = state === 'PENDING' && ms > 0 && ms < 2 * this.#pendingMs;
+    return isPending && this.#options.database.engine === 'postgres';
   }
 
   #toPending(
@@ -114,7 +120,7 @@ class BookingLedger implements Ledger {
       idempotency_key: keyTextIf(idempotencyKey),
       input_digest: inputDigest,
       state: 'PENDING',
-      pending_ms: this.#timeoutMs + settlingMs,
+      pending_ms: this.#pendingMs,
       upstream_id: null,
       status,
       start_text: start,

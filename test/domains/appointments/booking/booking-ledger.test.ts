@@ -94,6 +94,16 @@ describe.skipIf(noPostgres)('replicas of the ledger on postgres', () => {
     expect(postsOf(sandbox)).toBe(1);
   });
 
+  test('do not wait for one that was killed until a clock of the database that was set back comes to its end', async () => {
+    const made = await bookedBy(one, { idempotencyKey });
+    await leavePending(one);
+    await letPass(one, -3_600_000);
+    const unconfirmed = { ...made, confirmation: 'UNCONFIRMED', upstreamId: null };
+    const waiting = bookedBy(two, { idempotencyKey });
+    expect(await Promise.race([waiting, sleep(5_000, 'waits')])).toEqual(unconfirmed);
+    expect(postsOf(sandbox)).toBe(1);
+  });
+
   describe.each([-60, 90])('one of them with a clock %i seconds ahead', (seconds) => {
     let ahead: Replica;
     beforeEach(async () => {
