@@ -8,12 +8,14 @@ import {
   parse,
   specifiedRules,
   validate,
+  visit,
   type DirectiveNode,
   type DocumentNode,
   type ExecutionResult,
   type FormattedExecutionResult,
   type GraphQLFormattedError,
   type GraphQLSchema,
+  type Location,
   type SelectionSetNode,
   type ValidationContext,
   type ValidationRule,
@@ -26,6 +28,7 @@ import { digest } from '../../lib/sealer.js';
 import { createCosts, type Costs } from './cost/query-cost.js';
 import { comparesMoreThan } from './cost/field-comparisons.js';
 import {
+  hasManyLines,
   heapOfDocument,
   parseOptions,
   refuseAnswer,
@@ -141,6 +144,7 @@ class SchemaRules implements Rules {
     if (refusal) return [refusal];
     try {
       const document = parse(query, parseOptions);
+      if (hasManyLines(query)) forgetPlaces(document);
       if (comparesMoreThan(document, maxComparisons)) return [tooLongToValidate];
       const faults = firstOfEach(this.#faultsOf(document));
       return faults.length === 0
@@ -151,6 +155,15 @@ class SchemaRules implements Rules {
       throw error;
     }
   }
+}
+
+/** Of all its nodes; the document itself still has its text. */
+function forgetPlaces(document: DocumentNode): void {
+  visit(document, {
+    enter(node) {
+      if (node.kind !== Kind.DOCUMENT) (node as { loc?: Location | undefined }).loc = undefined;
+    },
+  });
 }
 
 const noCondition =

@@ -179,4 +179,16 @@ describe('a document of many lines', () => {
       },
     ]);
   });
+
+  test('has errors that do not say where they are, since GraphQL would count the lines for each', () => {
+    const wrong = (count: number) => withLines(count, '\n').replace('}', ' nothing }');
+    const locationsOf = (count: number) => {
+      const errors = rules.prepare(wrong(count)) as readonly GraphQLError[];
+      return errors.map((error) => rules.show(error).locations);
+    };
+    expect(locationsOf(250)).toEqual([[{ line: 1, column: 18 }]]);
+    expect(locationsOf(251)).toEqual([undefined]);
+    const document = rules.prepare(withLines(251, '\n'));
+    expect(document).toHaveProperty('loc.source.body', withLines(251, '\n'));
+  });
 });
