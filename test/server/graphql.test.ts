@@ -392,6 +392,27 @@ describe('errors', () => {
       expect([status, codesOf(body), body.data]).toEqual([400, ['QUERY_TOO_COMPLEX'], undefined]);
   });
 
+  test('that is long and wrong in many ways: only the first is reported', async () => {
+    const query = 'mutation ($input: SignInInput!) { signIn(input: $input) { errors { code } } }';
+    const wrong = Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`x${at}`, 1]));
+    const codes = (email: string) =>
+      post(JSON.stringify({ query, variables: { input: { email, ...wrong } } }));
+    expect(codesOf((await codes('x')).body)).toHaveLength(51);
+    const { status, body } = await codes('x'.repeat(100_000));
+    expect([status, body.data, body.errors]).toEqual([
+      400,
+      undefined,
+      [
+        {
+          message:
+            'Variable "$input" got an invalid value; Field "password" of required type "String!" was not provided.',
+          locations: [{ line: 1, column: 11 }],
+          extensions: { code: 'BAD_USER_INPUT' },
+        },
+      ],
+    ]);
+  });
+
   describe('an operation that asks for too much', () => {
     const doubling = (on: string, twice: (next: string) => string) =>
       Array.from({ length: 60 }, (_, at) => `fragment F${at} on ${on} { ${twice(`...F${at + 1}`)} }`).join(
