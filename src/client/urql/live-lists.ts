@@ -1,4 +1,4 @@
-import type { DocumentNode, FieldNode } from 'graphql';
+import { Kind, type DocumentNode, type FieldNode } from 'graphql';
 import type { CoveredList } from '../live/cover.js';
 import { canonical, edgeTypes, families, isNext, selectionOf } from '../live/coverage.js';
 import { withEntity, type Entity, type Filter, type Stretch } from '../live/order.js';
@@ -43,6 +43,16 @@ function readLiveFields(query: DocumentNode): readonly FieldNode[] {
   const fields = rootFields(query);
   const isLive = fields.some((field) => responseName(field) === 'liveCursor');
   return isLive ? fields.filter(({ name }) => name.value in edgeTypes) : [];
+}
+
+/** The variables with which an operation asks for the beginning of its live lists, whatever page it is for. */
+export function fromBeginning(query: DocumentNode, variables: object): object {
+  const places = liveFields(query).flatMap(({ arguments: given = [] }) =>
+    given.flatMap(({ name, value }) =>
+      name.value === 'after' && value.kind === Kind.VARIABLE ? [[value.name.value, null]] : [],
+    ),
+  );
+  return { ...variables, ...(Object.fromEntries(places) as object) };
 }
 
 /**

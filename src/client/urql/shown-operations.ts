@@ -2,7 +2,7 @@ import { makeResult, type Client, type Operation, type OperationResult } from '@
 import { makeSubject } from 'wonka';
 import type { CoveredList } from '../live/cover.js';
 import type { Entity } from '../live/order.js';
-import { hasLiveList, LiveLists } from './live-lists.js';
+import { fromBeginning, hasLiveList, LiveLists } from './live-lists.js';
 
 type Data = Readonly<Record<string, unknown>>;
 
@@ -14,6 +14,8 @@ export class ShownOperations {
   readonly #changes = makeSubject<OperationResult>();
   /** What each operation has been told that its lists are. */
   readonly #told = new Map<number, unknown>();
+  /** Which were asked again: the cursor that one is after counted before that. */
+  readonly #begunAgain = new Set<number>();
 
   constructor(client: Client) {
     this.#client = client;
@@ -31,8 +33,15 @@ export class ShownOperations {
     if (kind === 'teardown') {
       this.#active.delete(key);
       this.#told.delete(key);
+      this.#begunAgain.delete(key);
     } else if (kind !== 'mutation') this.#active.set(key, operation);
   };
+
+  /** With what an operation is asked for: for the beginning of its lists, if they were forgotten. */
+  variablesOf({ key, query, variables }: Operation): object {
+    const given = (variables ?? {}) as object;
+    return this.#begunAgain.has(key) ? fromBeginning(query, given) : given;
+  }
 
   /** What is known of an operation's lists; undefined if it has to be asked for. */
   read(operation: Operation): Data | undefined {
@@ -65,8 +74,12 @@ export class ShownOperations {
   /** Asks again for what is mounted: all of it, or only what has live lists. */
   askAgain(concerns: (operation: Operation) => boolean = () => true): void {
     for (const operation of [...this.#active.values()].filter(concerns)) {
+      this.#begunAgain.add(operation.key);
       const context = { ...operation.context, requestPolicy: 'network-only' as const };
-      this.#client.reexecuteOperation({ ...operation, context });
+      const again = { ...operation, context };
+      this.#client.reexecuteOperation(again);
+      // What still waits for an answer, or runs, is asked again only if it is told so while it is queued.
+      this.#client.reexecuteOperation(again);
     }
   }
 

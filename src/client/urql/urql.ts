@@ -128,15 +128,16 @@ function listExchange(parts: Parts): ExchangeIO {
     );
 }
 
-/** What the gateway says to an operation, until that is torn down. */
+/** What the gateway says to an operation, until that is torn down, or asked again whatever is said. */
 function answer(parts: Parts, operation: Operation, operations$: Parameters<ExchangeIO>[0]) {
-  const isEnd = ({ kind, key }: Operation) => kind === 'teardown' && key === operation.key;
+  const isEnd = ({ kind, key, context }: Operation) =>
+    key === operation.key && (kind === 'teardown' || context.requestPolicy === 'network-only');
   return pipe(answers(parts, operation), takeUntil(pipe(operations$, filter(isEnd))));
 }
 
 function answers({ coverage, shown }: Parts, operation: Operation) {
   const { kind, query } = operation;
-  const variables = (operation.variables ?? {}) as object;
+  const variables = shown.variablesOf(operation);
   return make<OperationResult>((observer) => {
     const { complete } = observer;
     let { next } = observer;

@@ -8,7 +8,7 @@ import {
   ShipmentUpdatesDocument,
   type ShipmentsQuery,
 } from '../../../src/client/generated/index.js';
-import type { Trivium } from '../../../src/client/core/trivium.js';
+import { TriviumError, type Session, type Sink, type Trivium } from '../../../src/client/core/trivium.js';
 import { createUrqlClient } from '../../../src/client/urql/urql.js';
 import {
   documents,
@@ -118,4 +118,103 @@ test('a list that is shown again, or by another page of it, is answered from wha
   const again = await urql.query(ShipmentsDocument, { first: 1 }, { requestPolicy: 'network-only' });
   expect(idsOf(again)).toEqual(['shp_urql_1']);
   expect(asked).toHaveLength(3);
+});
+
+/** A client of a gateway whose answers are given by the test. */
+function answeredByHand() {
+  const asked: { readonly after: unknown; readonly answer: (...ids: string[]) => void }[] = [];
+  const sinks: Sink[] = [];
+  const listeners: ((session: Session) => void)[] = [];
+  const trivium = {
+    url: 'http://127.0.0.1:4000',
+    session: { status: 'signed-in', viewer: { id: 'first' }, ended: false } as Session,
+    onSession: (listener: (session: Session) => void) => listeners.push(listener),
+    execute: (_: unknown, { after }: { readonly after?: string }) =>
+      new Promise((resolve) =>
+        asked.push({
+          after,
+          answer: (...ids) => resolve({ data: { liveCursor: 'place', shipments: pageOf(ids) } }),
+        }),
+      ),
+    subscribe(_: unknown, __: unknown, sink: Sink) {
+      sinks.push(sink);
+      return () => {};
+    },
+  };
+  const signIn = (id: string) => {
+    trivium.session = { ...trivium.session, viewer: { id } as Session['viewer'] };
+    for (const listener of listeners) listener(trivium.session);
+  };
+  return { trivium: trivium as unknown as Trivium, asked, sinks, signIn };
+}
+
+function pageOf(ids: readonly string[]) {
+  const nodes = ids.map((id) => ({ id, shipmentId: id, revision: 1, updatedAt: '2026-01-01T00:00:00Z' }));
+  const pageInfo = { hasNextPage: true, endCursor: `after ${ids.at(-1)}` };
+  return { edges: nodes.map((node) => ({ cursor: '', node })), pageInfo };
+}
+
+test('a list of which a further page is mounted begins anew when somebody else signs in, and its place is lost', async () => {
+  const { trivium, asked, sinks, signIn } = answeredByHand();
+  const urql = createUrqlClient(trivium);
+  const shown: string[] = [];
+  const ask = (after?: string) =>
+    pipe(
+      urql.query(ShipmentsDocument, { first: 1, after }),
+      subscribe(({ data, error }) =>
+        shown.push(error?.message ?? data?.shipments.edges.map(({ node }) => node.id).join() ?? ''),
+      ),
+    );
+  const first = ask();
+  asked[0]!.answer('1');
+  await expect.poll(() => shown.at(-1)).toBe('1');
+  const further = ask('after 1');
+  first.unsubscribe();
+  asked[1]!.answer('2');
+  await expect.poll(() => shown.at(-1)).toBe('2,1');
+  signIn('second');
+  await expect.poll(() => asked.length).toBe(3);
+  asked[2]!.answer('3');
+  await expect.poll(() => shown.at(-1)).toBe('3');
+  const following = pipe(
+    urql.subscription(ShipmentUpdatesDocument, {}),
+    subscribe(() => {}),
+  );
+  await expect.poll(() => sinks.length).toBe(1);
+  sinks[0]!.error(new TriviumError('CURSOR_EXPIRED', 'Too long ago.'));
+  await expect.poll(() => asked.length).toBe(4);
+  asked[3]!.answer('4');
+  await expect.poll(() => shown.at(-1)).toBe('4');
+  expect(asked.map(({ after }) => after ?? null)).toEqual([null, 'after 1', null, null]);
+  for (const one of [further, following]) one.unsubscribe();
+});
+
+test('what is awaited or followed as somebody else signs in is asked for again, and once', async () => {
+  const { trivium, asked, sinks, signIn } = answeredByHand();
+  const urql = createUrqlClient(trivium);
+  const shown: unknown[] = [];
+  const watching = [
+    pipe(
+      urql.query(ShipmentsDocument, { first: 1 }),
+      subscribe(({ data, error }) => shown.push(error?.message ?? data?.shipments.edges[0]?.node.id)),
+    ),
+    pipe(
+      urql.query(NotesDocument, {}),
+      subscribe(({ error }) => shown.push(error?.message ?? 'notes')),
+    ),
+    pipe(
+      urql.subscription(ShipmentUpdatesDocument, {}),
+      subscribe(() => {}),
+    ),
+  ];
+  expect([asked.length, sinks.length]).toEqual([2, 1]);
+  signIn('second');
+  await expect.poll(() => [asked.length, sinks.length]).toEqual([4, 2]);
+  for (const { answer } of asked.slice(2)) answer('of the second');
+  await expect.poll(() => shown.length).toBe(2);
+  for (const { answer } of asked.slice(0, 2)) answer('of the first');
+  await new Promise((resolve) => setTimeout(resolve));
+  expect(shown).toHaveLength(2);
+  expect(shown).toEqual(expect.arrayContaining(['notes', 'of the second']));
+  for (const one of watching) one.unsubscribe();
 });
