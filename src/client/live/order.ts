@@ -80,7 +80,10 @@ export function replaced<State extends Entity>(
   const isKnown = others.length < list.entities.length;
   const isLater = list.hasMore && (!list.end || compare(list.end, state) < 0);
   if (!matches(filter, state) || (isLater && !isKnown)) return isKnown ? { ...list, entities: others } : list;
-  const place = others.findIndex((other) => compare(state, other) < 0);
+  const last = others.at(-1);
+  // Most often, as in each row of a next page, which may follow thousands.
+  const isLast = !last || compare(last, state) <= 0;
+  const place = isLast ? -1 : others.findIndex((other) => compare(state, other) < 0);
   const index = place < 0 ? others.length : place;
   return { ...list, entities: [...others.slice(0, index), state, ...others.slice(index)] };
 }

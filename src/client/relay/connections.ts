@@ -1,7 +1,7 @@
 import type { Environment, HandleFieldPayload, RecordProxy, RecordSourceProxy } from 'relay-runtime';
 import type { CoveredList } from '../live/cover.js';
 import { canonical, edgeTypes, families } from '../live/coverage.js';
-import { replaced, type Entity, type Filter } from '../live/order.js';
+import { replaced, type Entity, type Filter, type Stretch } from '../live/order.js';
 import type { Family } from '../live/store.js';
 import { relay } from './runtime.js';
 
@@ -34,7 +34,7 @@ export class Connections {
     );
     environment.commitUpdate((store) => {
       write(store, family, entity);
-      for (const [key, connection] of concerned) place(store, key, connection, entity);
+      for (const [key, connection] of concerned) place(store, key, connection, [entity]);
     });
   }
 
@@ -53,7 +53,7 @@ export class Connections {
     const connection = { family, filter, end };
     this.#known.set(handleKey, connection);
     // What an update has changed while the page was on its way goes to its place.
-    if (after != null) for (const node of nodes) place(store, handleKey, connection, node);
+    if (after != null) place(store, handleKey, connection, nodes);
   }
 }
 
@@ -82,26 +82,32 @@ function write(store: RecordSourceProxy, family: Family, entity: Entity): void {
     if (typeof value !== 'object' || value === null) record.setValue(value as string, name);
 }
 
+/** Puts entities where they belong in a connection, or takes them out. */
 function place(
   store: RecordSourceProxy,
   key: string,
   { family, filter, end }: LiveConnection,
-  entity: Entity,
+  entities: readonly Entity[],
 ): void {
   const connection = store.getRoot().getLinkedRecord(key);
-  const node = store.get(entity.id);
-  if (!connection || !node) return;
+  if (!connection) return;
   const edges = edgesOf(connection);
   const before = edges.map((edge) => entityOf(edge.getLinkedRecord('node')));
-  const fields = { ...entityOf(node), ...filterFieldsOf(node, filter), ...entity };
-  const { entities } = replaced({ entities: before, hasMore: end !== undefined, end }, filter, fields);
-  if (entities.length === before.length && entities.every(({ id }, index) => id === before[index]!.id))
-    return;
+  let list: Stretch<Entity> = { entities: before, hasMore: end !== undefined, end };
+  for (const entity of entities) {
+    const node = store.get(entity.id);
+    if (node)
+      list = replaced(list, filter, { ...entityOf(node), ...filterFieldsOf(node, filter), ...entity });
+  }
+  const after = list.entities;
+  if (after.length === before.length && after.every(({ id }, index) => id === before[index]!.id)) return;
   const byId = new Map(edges.map((edge) => [edge.getLinkedRecord('node')!.getDataID(), edge]));
-  const create = () =>
-    relay.ConnectionHandler.createEdge(store, connection, node, edgeTypes[family]).setValue('', 'cursor');
+  const create = (id: string) => {
+    const edge = relay.ConnectionHandler.createEdge(store, connection, store.get(id)!, edgeTypes[family]);
+    return edge.setValue('', 'cursor');
+  };
   connection.setLinkedRecords(
-    entities.map(({ id }) => byId.get(id) ?? create()),
+    after.map(({ id }) => byId.get(id) ?? create(id)),
     'edges',
   );
 }
