@@ -1,3 +1,4 @@
+import type { GraphQLFormattedError } from 'graphql';
 import {
   SignInDocument,
   SignOutDocument,
@@ -6,7 +7,7 @@ import {
   type ViewerQuery,
 } from '../generated/index.js';
 import { textOf, type AnyDocument, type Document, type Payload } from './document.js';
-import { failureOf, TriviumError, type Answer } from './error.js';
+import { failureOf, type Answer, type TriviumError } from './error.js';
 import { createPost, type Answered, type Credentials, type Post } from './http.js';
 import { Live } from './live.js';
 import { joinPage, type Page } from './page.js';
@@ -70,6 +71,8 @@ export class Client {
   #isUnanswered = false;
   /** Set while it is asked whether nobody is signed in any more. */
   #asking: Promise<unknown> | undefined;
+  /** Whether somebody signs out, here or in another tab: then the session does not end by itself. */
+  #isLeaving = false;
 
   constructor(options: TriviumOptions) {
     const url = (this.url = new URL(options.url).origin);
@@ -98,7 +101,11 @@ export class Client {
         (storage !== undefined && storage === localStorageOf()),
       ...(webSocketImpl !== undefined && { webSocketImpl }),
     });
-    this.#page = joinPage(url, { onWake: () => this.#wake(), onAnnounced: () => this.#reread() });
+    this.#page = joinPage(
+      url,
+      () => this.#wake(),
+      (isSignOut) => this.#reread(isSignOut),
+    );
   }
 
   execute(document: AnyDocument, variables: object = {}, signal?: AbortSignal | null): Promise<Answer> {
@@ -122,6 +129,7 @@ export class Client {
       throw error;
     });
     if (epoch !== keeper.epoch) return keeper.session;
+    this.#isLeaving &&= !viewer;
     if (viewer) keeper.confirmed(viewer);
     else this.#ended(epoch);
     return keeper.session;
@@ -134,21 +142,20 @@ export class Client {
     // Where that cannot be learned, the token does as well: somebody is signed in now.
     const isKept = this.#usesCookie && (await this.#cookieIsOf(viewer).catch(() => false));
     this.keeper.signedIn(viewer, isKept ? undefined : (sessionToken ?? undefined));
-    this.#live.restart();
-    this.#page.announce();
+    this.#changed(false);
     return { viewer, errors };
   }
 
   async signOut(): Promise<void> {
     await this.#learn();
+    this.#isLeaving = true; // a websocket may close before the answer is there
     try {
       await this.run(SignOutDocument);
     } catch (error) {
-      if (!(error instanceof TriviumError && error.code === 'UNAUTHENTICATED')) throw error;
+      if ((error as TriviumError).code !== 'UNAUTHENTICATED') throw error;
     }
     this.keeper.signedOut(false);
-    this.#live.restart();
-    this.#page.announce();
+    this.#changed(true);
   }
 
   subscribe(document: AnyDocument, variables: object, sink: Sink): () => void {
@@ -170,9 +177,16 @@ export class Client {
     this.#page.leave();
   }
 
+  /** Somebody has signed out here, or else in. */
+  #changed(isSignOut: boolean): void {
+    this.#isLeaving = isSignOut;
+    this.#live.restart();
+    this.#page.announce(isSignOut);
+  }
+
   /** Asks who is signed in before that changes, if it is not known yet: whoever keeps a cache learns of a change only. */
   async #learn(): Promise<void> {
-    if (this.keeper.session.status === 'unknown') await this.refresh().catch(() => {});
+    if (this.keeper.session.status === 'unknown') await this.#look();
   }
 
   /** Whether the browser has kept a cookie: as for a page of another site it does not, and then it is done without. */
@@ -185,17 +199,15 @@ export class Client {
   async #watch(send: Post, payload: Payload, signal?: AbortSignal | null): Promise<Answered> {
     const { epoch } = this.keeper;
     const answer = await send(payload, signal);
-    const codes = answer.errors?.map(({ extensions }) => extensions?.['code']) ?? [];
-    if (codes.includes('UNAUTHENTICATED')) this.#ended(epoch);
+    const isRefusal = ({ extensions }: GraphQLFormattedError) => extensions?.['code'] === 'UNAUTHENTICATED';
+    if (answer.errors?.some(isRefusal)) this.#ended(epoch);
     return answer;
   }
 
   /** Whether nobody is signed in any more; the gateway is asked once for all who want to know at the same time. */
   async #isSignedOut(): Promise<boolean> {
     if (this.keeper.session.status !== 'signed-out')
-      await (this.#asking ??= this.refresh()
-        .catch(() => {})
-        .finally(() => (this.#asking = undefined)));
+      await (this.#asking ??= this.#look().finally(() => (this.#asking = undefined)));
     return this.keeper.session.status === 'signed-out';
   }
 
@@ -203,23 +215,27 @@ export class Client {
   #ended(epoch: number): void {
     const { keeper } = this;
     if (epoch !== keeper.epoch) return;
-    keeper.signedOut(keeper.session.status === 'signed-in' || keeper.credentials().token !== undefined);
+    keeper.signedOut(
+      !this.#isLeaving && (keeper.session.status === 'signed-in' || keeper.credentials().token !== undefined),
+    );
   }
 
   #wake(): void {
     this.#live.wake();
-    if (this.keeper.session.status === 'signed-in' || this.#isUnanswered) this.#refreshLater();
+    if (this.keeper.session.status === 'signed-in' || this.#isUnanswered) void this.#look();
   }
 
-  /** Another tab has signed in or out. */
-  #reread(): void {
+  /** Another tab has signed out, or else in. */
+  #reread(isSignOut: boolean): void {
+    this.#isLeaving = isSignOut;
     this.keeper.reread();
     this.#live.restart();
-    this.#refreshLater();
+    void this.#look();
   }
 
-  #refreshLater(): void {
-    void this.refresh().catch(() => {});
+  /** Asks who is signed in, if that can be learned. */
+  async #look(): Promise<void> {
+    await this.refresh().catch(() => {});
   }
 }
 

@@ -10,7 +10,7 @@ export interface Session {
   readonly status: 'unknown' | 'signed-in' | 'signed-out';
   /** Who is signed in; null if nobody is, or it is unknown. */
   readonly viewer: Viewer | null;
-  /** Whether it ended by itself, not by `signOut`: it expired, or was ended elsewhere. */
+  /** Whether it ended by itself, not by `signOut` here or in another tab: it expired, or was ended elsewhere. */
   readonly ended: boolean;
 }
 

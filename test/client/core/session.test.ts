@@ -133,6 +133,27 @@ test('a subscription outlives that the same person signs in again, which ends th
   expect(trivium.session.status).toBe('signed-in');
 });
 
+test('a session has not ended by itself if a websocket closes before the answer to `signOut`', async () => {
+  const seen: Session[] = [];
+  const trivium = connect({
+    token: await proxied.testbed.signIn(),
+    async fetch(url, init) {
+      const response = await fetch(url, init);
+      const isSignOut = (init!.body as string).includes('signOut');
+      if (isSignOut) await expect.poll(() => trivium.session.status).toBe('signed-out');
+      return response;
+    },
+  });
+  await trivium.refresh();
+  trivium.onSession((session) => seen.push(session));
+  const update = trivium.updates(ShipmentUpdatesDocument).next();
+  update.catch(() => {});
+  await expect.poll(() => proxied.proxy.heard().includes('connection_ack')).toBe(true);
+  await trivium.signOut();
+  expect(seen).toMatchObject([{ status: 'signed-out', ended: false }]);
+  await expect(update).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+});
+
 test('a session that is asked for again and has not changed is the same object, and nobody is told', async () => {
   const trivium = connect();
   const session = await trivium.refresh();

@@ -38,7 +38,7 @@ export interface Session extends State {
   readonly dismiss: () => void;
 }
 
-/** Connects the explorer's windows, which share the cookie: each notifies the others of a sign-in or sign-out. */
+/** Connects the pages of this origin, which share the cookie: each tells the others whether somebody signed out, or else in. */
 const windows = new BroadcastChannel(`trivium ${location.origin}`);
 
 interface SignInData {
@@ -107,7 +107,7 @@ export function useSession(): Session {
     const problem = problemOf(answer);
     // If the session has already ended, the user is signed out as well.
     if (problem && !isUnauthenticated(answer)) return failed(problem);
-    windows.postMessage(null);
+    windows.postMessage(true);
     return signedOut();
   };
 
