@@ -215,6 +215,18 @@ describe.skipIf(skipBrowserTests)('the console (needs Chromium)', () => {
     expect(await ui.page.getByLabel('Carrier').inputValue()).toBe('typed before');
   });
 
+  test('shows nothing any more to whoever signed out in another tab', async () => {
+    await emit('shp_private', 'shipment.created');
+    await ui.open('#/shipments');
+    await ui.page.getByRole('link', { name: /shp_private/ }).waitFor();
+    const tab = await ui.page.context().newPage();
+    await tab.goto(ui.testbed.url);
+    await tab.getByRole('button', { name: 'Sign out' }).click();
+    await ui.button(/Continue as Dana/).waitFor();
+    expect(await ui.page.getByText('shp_private').count()).toBe(0);
+    expect(await ui.page.getByRole('dialog').count()).toBe(0);
+  });
+
   test('fits a phone, in the dark', async () => {
     await ui.reopen({ viewport: { width: 360, height: 740 }, colorScheme: 'dark' });
     await emit('shp_phone', 'shipment.created');
