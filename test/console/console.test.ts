@@ -227,6 +227,21 @@ describe.skipIf(skipBrowserTests)('the console (needs Chromium)', () => {
     expect(await ui.page.getByRole('dialog').count()).toBe(0);
   });
 
+  test('says that a view cannot be shown whose script is gone, as after an update of the gateway', async () => {
+    await ui.open('#/live');
+    await ui.page.route('**/assets/notes-view*', (route) => route.fulfill({ status: 404 }));
+    await ui.page.getByRole('link', { name: 'Notes' }).click();
+    await ui.page.getByRole('heading', { name: 'This view could not be shown' }).waitFor();
+    await ui.expectAccessible();
+    await ui.page.getByRole('link', { name: 'Payments' }).click();
+    await ui.page.getByRole('heading', { name: 'Payments' }).waitFor();
+    await ui.page.getByRole('link', { name: 'Notes' }).click();
+    await ui.page.unroute('**/assets/notes-view*');
+    await ui.button('Load the page again').click();
+    await ui.page.getByRole('heading', { name: 'Notes' }).waitFor();
+    expect(new URL(ui.page.url()).hash).toBe('#/notes');
+  });
+
   test('fits a phone, in the dark', async () => {
     await ui.reopen({ viewport: { width: 360, height: 740 }, colorScheme: 'dark' });
     await emit('shp_phone', 'shipment.created');

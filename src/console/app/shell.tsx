@@ -7,6 +7,7 @@ import { ConnectionLight } from './connection-light.js';
 import { pageSettings } from './page-settings.js';
 import { hrefOf, usePlace, views, type Place, type View } from './router.js';
 import { useSession, type Viewer } from './session.js';
+import { ViewBoundary } from './view-boundary.js';
 
 /** What a view is given: the place that its address names. */
 export interface ViewProps {
@@ -69,9 +70,11 @@ export function Shell({ viewer }: { readonly viewer: Viewer }): ReactElement {
         <Person viewer={viewer} />
       </header>
       <main id="main" ref={main} tabIndex={-1}>
-        <Suspense fallback={<p className="waiting">Loading …</p>}>
-          <Page place={place} />
-        </Suspense>
+        <ViewBoundary key={place.view}>
+          <Suspense fallback={<p className="waiting">Loading …</p>}>
+            <Page place={place} />
+          </Suspense>
+        </ViewBoundary>
       </main>
     </div>
   );
