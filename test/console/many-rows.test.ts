@@ -61,6 +61,35 @@ describe.skipIf(skipBrowserTests)('the console with 10,000 shipments (needs Chro
     expect(ui.faults).toEqual([]);
   });
 
+  test('asks again for what failed, and keeps the pages that it has', async () => {
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const failing = new Set<boolean>();
+    const asked: boolean[] = [];
+    await ui.page.route('**/graphql', async (route) => {
+      const body = route.request().postData() ?? '';
+      if (body.includes('query Place')) await held;
+      if (!body.includes('query Shipments(')) return route.fallback();
+      const isFirst = !body.includes('"after":"');
+      asked.push(isFirst);
+      return failing.delete(isFirst) ? route.abort() : route.fallback();
+    });
+    await ui.open('#/shipments');
+    await rows().first().waitFor();
+    failing.add(false);
+    await list().evaluate((box) => box.scrollTo({ top: box.scrollHeight }));
+    await ui.button('Try again').click();
+    await scrollTo(100);
+    // There may have been others before the subscription began: the list is asked for again, at first in vain.
+    await ui.testbed.sandbox.webhooks.emitShipment({ shipment: { id: 'shp_before_it' } });
+    failing.add(true);
+    asked.splice(0);
+    release();
+    await list().evaluate((box) => box.scrollTo({ top: 0 }));
+    await ui.page.getByRole('link', { name: /shp_before_it/ }).waitFor();
+    expect(asked.slice(0, 2)).toEqual([true, true]);
+  });
+
   test('says from when on the plot of a busy hour counts all events', async () => {
     await ui.open('#/live');
     await ui.page.getByText('There were too many to count all of those before').waitFor();

@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { useSession } from '../app/session.js';
+import { isPlaceLost } from '../../client/core/error.js';
 import { asGatewayError, isUnauthenticated, type GatewayError } from './gateway-error.js';
 import { retryAfter } from './retry.js';
 
@@ -15,8 +16,10 @@ export interface Pages<Row> {
   readonly hasMore: boolean;
   readonly loading: boolean;
   readonly error: GatewayError | undefined;
-  /** Loads the next page unless one is being loaded. */
+  /** Loads the next page unless one is being loaded, or failed. */
   readonly more: () => void;
+  /** Asks for what failed once more. */
+  readonly retry: () => void;
   readonly reload: () => void;
   /** Changes the rows that are loaded. */
   readonly change: (act: Change<Row>) => void;
@@ -30,9 +33,18 @@ interface State<Row> {
   readonly hasMore: boolean;
   readonly loading: boolean;
   readonly error: GatewayError | undefined;
+  /** After what the page comes that was asked for last; undefined if that is the first one. */
+  readonly asked: string | undefined;
 }
 
-const begun = { rows: [], after: undefined, hasMore: true, loading: false, error: undefined };
+const begun = {
+  rows: [],
+  after: undefined,
+  hasMore: true,
+  loading: false,
+  error: undefined,
+  asked: undefined,
+};
 
 /**
  * The pages of a connection, the first one when the view appears. A new `load` begins anew: give one function for one
@@ -41,7 +53,7 @@ const begun = { rows: [], after: undefined, hasMore: true, loading: false, error
 export function usePages<Row extends { readonly id: string }>(
   load: (after: string | undefined) => Promise<Page<Row>>,
 ): Pages<Row> {
-  const { epoch, ended } = useSession();
+  const { epoch } = useSession();
   const [state, setState] = useState<State<Row>>(begun);
   /** Which list is the current one: answers for an earlier one are dropped. */
   const current = useRef<object>(undefined);
@@ -56,7 +68,7 @@ export function usePages<Row extends { readonly id: string }>(
       pending.current = true;
       changes.current = [];
       const list = current.current;
-      setState((now) => ({ ...now, loading: true, error: undefined }));
+      setState((now) => ({ ...now, loading: true, error: undefined, asked: after }));
       const outcome = await load(after).then(
         (page) => {
           const acts = changes.current;
@@ -80,20 +92,30 @@ export function usePages<Row extends { readonly id: string }>(
   }, [next, round, epoch]);
 
   const reload = useCallback(() => setRound((now) => now + 1), []);
-  const { after, hasMore, error } = state;
+  const { after, hasMore, error, asked } = state;
   const more = useCallback(() => {
-    if (hasMore && after !== undefined) void next(after);
-  }, [hasMore, after, next]);
-  useEffect(() => {
-    if (!error) return undefined;
-    if (isUnauthenticated(error)) ended();
-    return retryAfter(error, () => void next(after));
-  }, [error, after, next, ended]);
+    if (!error && hasMore && after !== undefined) void next(after);
+  }, [error, hasMore, after, next]);
+  const retry = useCallback(() => {
+    if (error && isPlaceLost(error)) reload();
+    else void next(asked);
+  }, [error, asked, next, reload]);
+  useRetry(error, retry);
   const change = useCallback((act: Change<Row>) => {
     if (pending.current) changes.current = [...changes.current, act];
     setState((now) => changed(now, [act]));
   }, []);
-  return { ...state, more, reload, change };
+  return { ...state, more, retry, reload, change };
+}
+
+/** Asks again by itself for what may pass, and to sign in for what does not without. */
+function useRetry(error: GatewayError | undefined, retry: () => void): void {
+  const { ended } = useSession();
+  useEffect(() => {
+    if (!error) return undefined;
+    if (isUnauthenticated(error)) ended();
+    return retryAfter(error, retry);
+  }, [error, retry, ended]);
 }
 
 function changed<Row>(state: State<Row>, acts: readonly Change<Row>[]): State<Row> {
@@ -113,5 +135,6 @@ function withPage<Row extends { readonly id: string }>(
     hasMore: pageInfo.hasNextPage,
     loading: false,
     error: undefined,
+    asked: undefined,
   };
 }

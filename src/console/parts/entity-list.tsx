@@ -63,8 +63,8 @@ interface ListEndProps<Row> {
 }
 
 function ListEnd<Row>({ pages, empty }: ListEndProps<Row>): ReactElement | null {
-  const { rows, loading, error, hasMore, more, reload } = pages;
-  if (error) return <Problem error={error} retry={reload} />;
+  const { rows, loading, error, hasMore, more, retry } = pages;
+  if (error) return <Problem error={error} retry={retry} />;
   if (loading)
     return (
       <p className="list-end quiet" role="status">

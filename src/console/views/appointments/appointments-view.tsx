@@ -91,14 +91,14 @@ interface WeekBoxProps {
 function WeekBox({ pages, children }: WeekBoxProps): ReactElement {
   return (
     <div className="week-box">
-      <Problem error={pages.error} retry={pages.reload} />
+      <Problem error={pages.error} retry={pages.retry} />
       {children}
       {pages.loading && (
         <p className="list-end" role="status">
           Loading …
         </p>
       )}
-      {pages.hasMore && !pages.loading && pages.rows.length > 0 && (
+      {pages.hasMore && !pages.loading && !pages.error && pages.rows.length > 0 && (
         <button className="button small list-end" type="button" onClick={pages.more}>
           More of this week
         </button>
