@@ -90,6 +90,37 @@ describe.skipIf(skipBrowserTests)('the console with 10,000 shipments (needs Chro
     expect(asked.slice(0, 2)).toEqual([true, true]);
   });
 
+  test('begins a list that has become too long anew once, however much comes meanwhile', async () => {
+    let asked = 0;
+    let release = (): void => undefined;
+    const held: Promise<void>[] = [];
+    await ui.page.route('**/graphql', async (route) => {
+      if (!route.request().postData()?.includes('query WebhookDeliveries(')) return route.fallback();
+      const isLong = held.length === 0;
+      asked += Number(!isLong);
+      const response = await route.fetch();
+      await held[0];
+      const answer = (await response.json()) as { data: { webhookDeliveries: { nodes: object[] } } };
+      const { nodes } = answer.data.webhookDeliveries;
+      const more = Array.from({ length: 2_100 }, (_, at) => ({ ...nodes[0], eventId: `evt_of_${at}` }));
+      if (isLong) nodes.push(...more);
+      return route.fulfill({ response, json: answer });
+    });
+    await ui.open('#/webhooks');
+    await expect.poll(() => ui.page.getByRole('status').first().innerText(), soon).toMatch(/^Live/);
+    const size = () => rows().first().getAttribute('aria-setsize');
+    await expect.poll(size, soon).toMatch(/^21\d\d$/);
+    held.push(new Promise<void>((resolve) => (release = resolve)));
+    for (let index = 0; index < 4; index++) {
+      const before = Number(await size());
+      await ui.testbed.sandbox.webhooks.emitShipment();
+      await expect.poll(async () => Number(await size()), soon).toBe(before + 1);
+    }
+    expect(asked).toBe(1);
+    release();
+    await expect.poll(size, soon).toMatch(/^\d\d$/);
+  });
+
   test('says from when on the plot of a busy hour counts all events', async () => {
     await ui.open('#/live');
     await ui.page.getByText('There were too many to count all of those before').waitFor();

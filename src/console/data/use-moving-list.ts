@@ -10,12 +10,13 @@ export interface MovingList<Row> {
   readonly showHeld: () => void;
   /** To be told whether the top of the list is in sight. */
   readonly setAtTop: (isAtTop: boolean) => void;
-  readonly isAtTop: () => boolean;
   /** Whether a row has just changed. */
   readonly isFresh: (id: string) => boolean;
 }
 
 const freshMs = 2500;
+/** What comes while nobody looks, as overnight, does not pile up: with more rows than this the list begins anew. */
+const usualMost = 10_000;
 
 /** Of two states of a row, that of the greater revision is the later one, whatever came first. */
 interface Revised {
@@ -23,10 +24,14 @@ interface Revised {
   readonly revision: number;
 }
 
-/** Moves rows of `pages` that `matches` to the top as they change, and those that no longer match out of it. */
+/**
+ * Moves rows of `pages` that `matches` to the top as they change, and those that no longer match out of it. Holds at most
+ * `most` rows, and begins the list anew with more.
+ */
 export function useMovingList<Row extends Revised>(
-  { change }: Pick<Pages<Row>, 'change'>,
+  { rows: shown, loading, error, change, reload }: Pages<Row>,
   matches: (row: Row) => boolean,
+  most = usualMost,
 ): MovingList<Row> {
   const waiting = useRef(new Map<string, Row>());
   const changedAt = useRef(new Map<string, number>());
@@ -38,18 +43,23 @@ export function useMovingList<Row extends Revised>(
     if (moved.length === 0) return;
     waiting.current.clear();
     setHeld(0);
+    if (moved.length >= most) return reload();
     const ids = new Set(moved.map(({ id }) => id));
-    change((rows) => [
+    return change((rows) => [
       ...moved.map((row) => later(row, rows)).filter(matches),
       ...rows.filter(({ id }) => !ids.has(id)),
     ]);
-  }, [change, matches]);
+  }, [change, reload, matches, most]);
 
   const update = (row: Row): void => {
-    changedAt.current.set(row.id, Date.now());
+    noteChange(changedAt.current, row.id);
     waiting.current.delete(row.id); // what changed last is at the top
-    waiting.current.set(row.id, row);
-    if (isAtTop.current) return showHeld();
+    if (waiting.current.size < most) waiting.current.set(row.id, row);
+    if (isAtTop.current) {
+      showHeld();
+      // Not again before the answer: where more come meanwhile, there would never be one.
+      return shown.length > most && !loading && !error ? reload() : undefined;
+    }
     setHeld([...waiting.current.values()].filter(matches).length);
     return change((rows) => rows.map((old) => (old.id === row.id ? later(row, [old]) : old)));
   };
@@ -62,7 +72,18 @@ export function useMovingList<Row extends Revised>(
     [showHeld],
   );
   const isFresh = (id: string): boolean => Date.now() - (changedAt.current.get(id) ?? 0) < freshMs;
-  return { update, held, showHeld, setAtTop, isAtTop: () => isAtTop.current, isFresh };
+  return { update, held, showHeld, setAtTop, isFresh };
+}
+
+/** Notes that a row has changed now, and forgets those that are not fresh any more. */
+function noteChange(changedAt: Map<string, number>, id: string): void {
+  const now = Date.now();
+  changedAt.delete(id);
+  changedAt.set(id, now);
+  for (const [one, at] of changedAt) {
+    if (now - at < freshMs) return;
+    changedAt.delete(one);
+  }
 }
 
 /** The row, or the same one among `rows` if that is later. */

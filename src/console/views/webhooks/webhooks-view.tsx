@@ -1,4 +1,4 @@
-import { useCallback, useMemo, type ReactElement } from 'react';
+import { useCallback, useEffectEvent, useMemo, type ReactElement } from 'react';
 import { hrefOf, type Place } from '../../app/router.js';
 import type { ViewProps } from '../../app/shell.js';
 import { deliveryKey } from '../../data/live-event.js';
@@ -24,7 +24,7 @@ import { RequestForm } from './request-form.js';
 
 /** Deliveries come with their bodies, of up to a mebibyte each. */
 const pageSize = 20;
-/** When those that came while the view was open are given up, and the list begins anew. */
+/** With more the list begins anew. */
 const maxRows = 2000;
 
 /** What arrives at the webhooks, and why something was refused. */
@@ -130,19 +130,21 @@ function useRows(filter: WebhookDeliveryFilter) {
   );
   const pages = usePages<Row>(load);
   const matches = useCallback((row: Row) => fits(row, filter), [filter]);
-  const moving = useMovingList(pages, matches);
+  const moving = useMovingList(pages, matches, maxRows);
   const take = (row: Row): void => {
-    if (!matches(row)) return;
-    moving.update(row);
-    if (pages.rows.length > maxRows && moving.isAtTop()) pages.reload();
+    if (matches(row)) moving.update(row);
   };
   /** The rows that are there stay, unless there are others between them and those that came. */
-  const catchUp = async (): Promise<void> => {
-    const { nodes } = await load(undefined).catch(() => ({ nodes: [] }));
+  const caughtUp = useEffectEvent((asked: typeof load, nodes: readonly Row[]) => {
+    if (asked !== load) return; // another filter was chosen meanwhile
     const known = new Set(pages.rows.map(({ id }) => id));
     const fresh = nodes.filter(({ id }) => !known.has(id));
     if (fresh.length === nodes.length) pages.reload();
     else fresh.toReversed().forEach(take);
+  });
+  const catchUp = async (): Promise<void> => {
+    const { nodes } = await load(undefined).catch(() => ({ nodes: [] }));
+    caughtUp(load, nodes);
   };
   useDeliveries(
     (delivery) => take(toRow(delivery)),
