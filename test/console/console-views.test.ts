@@ -31,6 +31,15 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     expect(ui.faults).toEqual([]);
   });
 
+  test('what could not be saved is not said to be tried again', async () => {
+    await ui.open('#/notes/new');
+    await ui.page.getByLabel('Title').fill('Not saved');
+    await ui.page.route('**/graphql', (route) => route.abort());
+    await exactly('Create').click();
+    const problem = ui.page.locator('.split-detail').getByRole('alert');
+    await expect.poll(() => problem.innerText(), soon).toBe('The gateway cannot be reached.');
+  });
+
   test('a booking is refused beside its field, made, and explained if it is not confirmed', async () => {
     await ui.open('#/appointments/new');
     await exactly('Book').click();

@@ -4,6 +4,7 @@ import { isUnauthenticated, type GatewayError } from '../data/gateway-error.js';
 
 interface ProblemProps {
   readonly error: GatewayError | undefined;
+  /** For a question, which is asked again by itself, too; what was to be done is never done a second time. */
   readonly retry?: () => void;
 }
 
@@ -12,7 +13,7 @@ export function Problem({ error, retry }: ProblemProps): ReactElement | null {
   if (!error || isUnauthenticated(error)) return null; // the page asks to sign in again
   return (
     <div className="problem" role="alert">
-      <p>{explain(error)}</p>
+      <p>{explain(error, retry !== undefined)}</p>
       {retry && (
         <button className="button small" type="button" onClick={retry}>
           Try again
@@ -22,9 +23,12 @@ export function Problem({ error, retry }: ProblemProps): ReactElement | null {
   );
 }
 
-function explain(error: GatewayError): string {
-  const { code, message, retryAfter } = error;
-  if (code === 'UNREACHABLE') return 'The gateway cannot be reached. Trying again by itself …';
-  if (retryAfter !== undefined) return `${message.replace(/\.$/, '')}. Trying again in ${retryAfter} s …`;
-  return isPassing(error) ? `${message} Trying again by itself …` : message;
+function explain(error: GatewayError, isQuestion: boolean): string {
+  const { code, retryAfter } = error;
+  const message = isQuestion && code === 'UNREACHABLE' ? 'The gateway cannot be reached.' : error.message;
+  if (retryAfter !== undefined) {
+    const what = message.replace(/(; try again later)?\.$/, '');
+    return `${what}. ${isQuestion ? `Trying again in ${retryAfter} s …` : `Try again in ${retryAfter} s.`}`;
+  }
+  return isQuestion && isPassing(error) ? `${message} Trying again by itself …` : message;
 }
