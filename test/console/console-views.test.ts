@@ -40,6 +40,34 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     await expect.poll(() => problem.innerText(), soon).toBe('The gateway cannot be reached.');
   });
 
+  test('a booking is shown in whatever form its times were written', async () => {
+    const forms = ['12:00:00+00', '12:00:01,5Z', '23:59:60Z', 'noon'];
+    const today = new Date().toISOString().slice(0, 11);
+    const bookings = forms.map((form, at) => ({
+      id: `booking_${at}`,
+      upstreamId: null,
+      status: 'BOOKED',
+      start: `${today}${form === 'noon' ? '12:00:00Z' : form}`,
+      end: `${today}${form}`,
+      bookedAt: `${today}12:00:00Z`,
+      bookedBy: 'demo@example.com',
+      confirmation: 'CONFIRMED',
+      participants: [{ actor: { reference: `Patient/${at}` }, status: 'ACCEPTED' }],
+    }));
+    const pageInfo = { hasNextPage: false, endCursor: null };
+    await ui.page.route('**/graphql', (route) =>
+      route.request().postData()?.includes('query Appointments(')
+        ? route.fulfill({ json: { data: { appointments: { nodes: bookings, pageInfo } } } })
+        : route.fallback(),
+    );
+    await ui.open('#/appointments?as=agenda');
+    await expect.poll(() => ui.page.locator('.agenda-row').count(), soon).toBe(forms.length);
+    expect(await ui.page.locator('.agenda').innerText()).toContain(`${today}noon`);
+    await ui.page.getByRole('link', { name: 'Week', exact: true }).click();
+    await expect.poll(() => ui.page.locator('.slot').count(), soon).toBe(forms.length);
+    expect(ui.faults).toEqual([]);
+  });
+
   test('a booking is refused beside its field, made, and explained if it is not confirmed', async () => {
     await ui.open('#/appointments/new');
     await exactly('Book').click();

@@ -4,12 +4,25 @@ import { SafeText } from './safe-text.js';
 
 const full = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
 const clockTime = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
+const hourAndMinute = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
 const dayAndTime = new Intl.DateTimeFormat('en-GB', {
   day: 'numeric',
   month: 'short',
   hour: '2-digit',
   minute: '2-digit',
 });
+
+/**
+ * A time in milliseconds, NaN if it cannot be read. Browsers do not take a comma, an offset without minutes and a leap
+ * second, which the gateway takes.
+ */
+export function msOf(at: string): number {
+  const usual = at
+    .replace(',', '.')
+    .replace(/(T.*[+-]\d\d)$/i, '$1:00')
+    .replace(/:60(?=[.Z+-])/i, ':59');
+  return Date.parse(usual);
+}
 
 interface TimeProps {
   /** As the service wrote it: not all of these can be read as a time. */
@@ -20,10 +33,10 @@ interface TimeProps {
 export function Moment({
   at,
   form = 'full',
-}: TimeProps & { readonly form?: 'full' | 'clock' | 'short' }): ReactElement {
-  const ms = Date.parse(at);
+}: TimeProps & { readonly form?: 'full' | 'clock' | 'minute' | 'short' }): ReactElement {
+  const ms = msOf(at);
   if (Number.isNaN(ms)) return <SafeText>{at}</SafeText>;
-  const format = { full, clock: clockTime, short: dayAndTime }[form];
+  const format = { full, clock: clockTime, minute: hourAndMinute, short: dayAndTime }[form];
   return (
     <time dateTime={new Date(ms).toISOString()} title={at}>
       {format.format(ms)}
@@ -34,7 +47,7 @@ export function Moment({
 /** How long ago a time is, kept up to date. */
 export function Ago({ at }: TimeProps): ReactElement {
   const now = useNow();
-  const ms = Date.parse(at);
+  const ms = msOf(at);
   if (Number.isNaN(ms)) return <SafeText>{at}</SafeText>;
   return (
     <time dateTime={new Date(ms).toISOString()} title={full.format(ms)}>

@@ -1,8 +1,9 @@
 import type { ReactElement } from 'react';
 import { SafeText } from '../../parts/safe-text.js';
+import { Moment } from '../../parts/times.js';
 import { ConfirmationBadge, StatusBadge, patientOf } from './booking-detail.js';
 import { isOn } from './week.js';
-import { clockTime, type WeekProps } from './week-grid.js';
+import type { WeekProps } from './week-grid.js';
 
 const fullDay = new Intl.DateTimeFormat('en-GB', { weekday: 'long', day: 'numeric', month: 'long' });
 
@@ -26,7 +27,8 @@ export function Agenda({ bookings, days, selected, hrefOfOne }: WeekProps): Reac
                   aria-current={one.id === selected ? 'true' : undefined}
                 >
                   <span className="figure">
-                    {clockTime.format(Date.parse(one.start))}–{clockTime.format(Date.parse(one.end))}
+                    <Moment at={one.start} form="minute" />–
+                    <Moment at={one.end} form="minute" />
                   </span>
                   <span className="cut">
                     <SafeText>{patientOf(one)}</SafeText>

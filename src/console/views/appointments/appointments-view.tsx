@@ -7,6 +7,7 @@ import { AppointmentsDocument, type AppointmentRowFragment } from '../../generat
 import { useGrant } from '../../parts/no-grant.js';
 import { Problem } from '../../parts/problem.js';
 import { Split } from '../../parts/split.js';
+import { msOf } from '../../parts/times.js';
 import { Agenda } from './agenda.js';
 import { BookingForm } from './booking-form.js';
 import { BookingDetail } from './booking-detail.js';
@@ -24,7 +25,7 @@ export default function AppointmentsView({ place }: ViewProps): ReactElement {
   const pages = useWeek(monday);
   const isAgenda = params['as'] === 'agenda';
   const bookings = useMemo(
-    () => pages.rows.toSorted((one, other) => Date.parse(one.start) - Date.parse(other.start)),
+    () => pages.rows.toSorted((one, other) => msOf(one.start) - msOf(other.start)),
     [pages.rows],
   );
   const mayBook = useGrant('APPOINTMENTS_WRITE');
@@ -124,7 +125,7 @@ function detailOf(
 }
 
 function weekName(start: string, monday: Date): string {
-  const ms = Date.parse(start);
+  const ms = msOf(start);
   return dayName(Number.isNaN(ms) ? monday : weekOf(new Date(ms)));
 }
 

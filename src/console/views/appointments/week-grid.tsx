@@ -1,6 +1,7 @@
 import type { ReactElement } from 'react';
 import type { AppointmentRowFragment } from '../../generated/index.js';
 import { SafeText } from '../../parts/safe-text.js';
+import { Moment } from '../../parts/times.js';
 import { isOn } from './week.js';
 import { patientOf } from './booking-detail.js';
 
@@ -14,8 +15,6 @@ export interface WeekProps {
 }
 
 const weekday = new Intl.DateTimeFormat('en-GB', { weekday: 'short', day: 'numeric' });
-/** Hours and minutes. */
-export const clockTime = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
 
 /** Seven days beside each other. */
 export function WeekGrid({ bookings, days, selected, hrefOfOne }: WeekProps): ReactElement {
@@ -39,7 +38,9 @@ export function WeekGrid({ bookings, days, selected, hrefOfOne }: WeekProps): Re
                       href={hrefOfOne(one.id)}
                       aria-current={one.id === selected ? 'true' : undefined}
                     >
-                      <b className="figure">{clockTime.format(Date.parse(one.start))}</b>
+                      <b className="figure">
+                        <Moment at={one.start} form="minute" />
+                      </b>
                       <span className="cut">
                         <SafeText>{patientOf(one)}</SafeText>
                       </span>

@@ -1,3 +1,5 @@
+import { msOf } from '../../parts/times.js';
+
 const dayMs = 86_400_000;
 
 /** The Monday of a day's week, at midnight here. */
@@ -33,7 +35,7 @@ export function dayFrom(name: string | undefined): Date {
 
 /** Whether a time is on a day. */
 export function isOn(day: Date, at: string): boolean {
-  const ms = Date.parse(at);
+  const ms = msOf(at);
   return ms >= day.getTime() && ms < addDays(day, 1).getTime();
 }
 
