@@ -20,6 +20,8 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     await ui.page.getByLabel('Pinned (at most').check();
     await exactly('Save').click();
     await ui.page.getByText('Saved.').waitFor();
+    await ui.page.getByLabel('Title').fill('From the console, and more');
+    expect(await ui.page.getByText('Saved.').count()).toBe(0);
     await ui.page.getByLabel('With (e-mail)').fill(other.email);
     await exactly('Share').click();
     await ui.page.getByText(`Shared with ${other.email}.`).waitFor();
@@ -29,6 +31,26 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     await expect.poll(() => new URL(ui.page.url()).hash, soon).toBe('#/notes');
     await expect.poll(() => ui.page.getByText('From the console').count(), soon).toBe(0);
     expect(ui.faults).toEqual([]);
+  });
+
+  test('what is deleted while another note is written does not disturb that', async () => {
+    await ui.open('#/notes');
+    const note = ui.page.locator('.row').nth(1);
+    const title = (await note.locator('.row-name').innerText()).trim();
+    await note.click();
+    await exactly('Delete this note').click();
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    await ui.page.route('**/graphql', async (route) => {
+      if (route.request().postData()?.includes('mutation DeleteNote')) await held;
+      return route.continue();
+    });
+    await exactly('Yes, delete it').click();
+    await ui.page.getByRole('link', { name: 'New note' }).click();
+    await ui.page.getByLabel('Title').fill('Being written');
+    release();
+    await expect.poll(() => ui.page.locator('.row').filter({ hasText: title }).count(), soon).toBe(0);
+    expect(await ui.page.getByLabel('Title').inputValue()).toBe('Being written');
   });
 
   test('what could not be saved is not said to be tried again', async () => {

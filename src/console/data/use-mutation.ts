@@ -1,4 +1,4 @@
-import { useCallback, useState } from 'react';
+import { useCallback, useEffect, useRef, useState } from 'react';
 import type { TypedDocumentString } from '../generated/index.js';
 import { useSession } from '../app/session.js';
 import { asGatewayError, isUnauthenticated, type GatewayError } from './gateway-error.js';
@@ -38,4 +38,14 @@ export function useMutation<Data, Variables>(
     [gateway, document, ended],
   );
   return { run, busy, error };
+}
+
+/** Tells whether the form is still in the page: what it began may end after that, when somebody is elsewhere already. */
+export function useIsShown(): () => boolean {
+  const isShown = useRef(false);
+  useEffect(() => {
+    isShown.current = true;
+    return () => void (isShown.current = false);
+  }, []);
+  return useCallback(() => isShown.current, []);
 }

@@ -1,4 +1,4 @@
-import { useCallback, useMemo, type ReactElement } from 'react';
+import { useCallback, useMemo, type ComponentProps, type ReactElement } from 'react';
 import { goTo, hrefOf } from '../../app/router.js';
 import type { ViewProps } from '../../app/shell.js';
 import { useGateway } from '../../data/use-gateway.js';
@@ -59,11 +59,9 @@ export default function AppointmentsView({ place }: ViewProps): ReactElement {
       detail={detailOf(id, {
         bookings,
         mayBook,
-        booked(appointment) {
-          pages.reload();
-          goTo(
-            hrefOf('appointments', appointment.id, { ...params, week: weekName(appointment.start, monday) }),
-          );
+        booked: pages.reload,
+        leave({ id: booked, start }) {
+          goTo(hrefOf('appointments', booked, { ...params, week: weekName(start, monday) }));
         },
       })}
     />
@@ -108,18 +106,17 @@ function WeekBox({ pages, children }: WeekBoxProps): ReactElement {
   );
 }
 
-interface DetailProps {
+interface DetailProps extends ComponentProps<typeof BookingForm> {
   readonly bookings: readonly AppointmentRowFragment[];
   readonly mayBook: boolean;
-  readonly booked: (appointment: AppointmentRowFragment) => void;
 }
 
 function detailOf(
   id: string | undefined,
-  { bookings, mayBook, booked }: DetailProps,
+  { bookings, mayBook, ...form }: DetailProps,
 ): ReactElement | undefined {
   if (id === undefined) return undefined;
-  if (id === newId && mayBook) return <BookingForm booked={booked} />;
+  if (id === newId && mayBook) return <BookingForm {...form} />;
   const booking = bookings.find((one) => one.id === id);
   return booking ? <BookingDetail booking={booking} /> : <p className="quiet">It is not in this week.</p>;
 }

@@ -1,5 +1,5 @@
 import { useState, type ReactElement, type SubmitEvent } from 'react';
-import { useMutation } from '../../data/use-mutation.js';
+import { useIsShown, useMutation } from '../../data/use-mutation.js';
 import {
   CreateAppointmentDocument,
   type AppointmentRowFragment,
@@ -19,18 +19,20 @@ interface Participant {
 }
 
 interface BookingFormProps {
-  readonly booked: (appointment: AppointmentRowFragment) => void;
+  readonly booked: () => void;
+  /** Goes to what was booked. */
+  readonly leave: (appointment: AppointmentRowFragment) => void;
 }
 
 /** A form to book; what is wrong is said beside its field. */
-export function BookingForm({ booked }: BookingFormProps): ReactElement {
+export function BookingForm({ booked, leave }: BookingFormProps): ReactElement {
   const [start, setStart] = useState(tomorrowAt(9));
   const [end, setEnd] = useState(tomorrowAt(9, 30));
   const [status, setStatus] = useState<AppointmentStatus>('BOOKED');
   const [participants, setParticipants] = useState<readonly Participant[]>([
     { reference: 'Patient/', status: 'ACCEPTED' },
   ]);
-  const { book, errors, busy, error } = useBooking(booked);
+  const { book, errors, busy, error } = useBooking(booked, leave);
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     if (!busy) void book({ start, end, status, participants });
@@ -152,9 +154,10 @@ interface Booking {
 }
 
 /** Books under one key as long as the input stays the same, so that a second click cannot book twice. */
-function useBooking(booked: BookingFormProps['booked']) {
+function useBooking(booked: BookingFormProps['booked'], leave: BookingFormProps['leave']) {
   const { run, busy, error } = useMutation(CreateAppointmentDocument);
   const [errors, setErrors] = useState<UserErrors>([]);
+  const isShown = useIsShown();
   const [attempt, setAttempt] = useState({ of: '', key: '' });
 
   async function book({ start, end, status, participants }: Booking): Promise<void> {
@@ -173,7 +176,9 @@ function useBooking(booked: BookingFormProps['booked']) {
     const payload = (await run({ input: { ...input, idempotencyKey } }))?.createAppointment;
     if (!payload) return;
     setErrors(payload.errors);
-    if (payload.appointment) booked(payload.appointment);
+    if (!payload.appointment) return;
+    booked();
+    if (isShown()) leave(payload.appointment);
   }
   return { book, errors, busy, error };
 }

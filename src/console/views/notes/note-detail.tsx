@@ -1,5 +1,5 @@
 import { useState, type ReactElement, type SubmitEvent } from 'react';
-import { useMutation } from '../../data/use-mutation.js';
+import { useIsShown, useMutation } from '../../data/use-mutation.js';
 import {
   CreateNoteDocument,
   DeleteNoteDocument,
@@ -51,7 +51,7 @@ export function NoteDetail({ note, changed, leave }: NoteDetailProps): ReactElem
 function NoteForm({ note, changed, leave }: NoteDetailProps): ReactElement {
   const draft = useDraft(note);
   const { title, content, tags, isPinned } = draft.values;
-  const { save, errors, isSaved, busy, error } = useSave(note, changed, leave);
+  const { save, errors, saved, busy, error } = useSave(note, changed, leave);
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     if (!busy) void save(draft.values);
@@ -77,7 +77,7 @@ function NoteForm({ note, changed, leave }: NoteDetailProps): ReactElement {
           {note ? 'Save' : 'Create'}
         </button>
         <span role="status" className="quiet">
-          {isSaved && 'Saved.'}
+          {saved === draft.values && 'Saved.'}
         </span>
       </div>
     </form>
@@ -151,11 +151,14 @@ function useDraft(note: NoteRowFragment | undefined) {
 function useSave(note: NoteRowFragment | undefined, changed: () => void, leave: (next?: string) => void) {
   const create = useMutation(CreateNoteDocument);
   const update = useMutation(UpdateNoteDocument);
+  const isShown = useIsShown();
   const [errors, setErrors] = useState<UserErrors>([]);
-  const [isSaved, setSaved] = useState(false);
+  /** What was typed when it was saved last: more may have been typed since. */
+  const [saved, setSaved] = useState<Draft>();
 
-  async function save({ tags, ...values }: Draft): Promise<void> {
-    setSaved(false);
+  async function save(draft: Draft): Promise<void> {
+    const { tags, ...values } = draft;
+    setSaved(undefined);
     const input = { ...values, tags: tagsOf(tags) };
     const payload = note
       ? (await update.run({ input: { id: note.id, ...input } }))?.updateNote
@@ -163,11 +166,11 @@ function useSave(note: NoteRowFragment | undefined, changed: () => void, leave: 
     if (!payload) return;
     setErrors(payload.errors);
     if (!payload.note) return;
-    setSaved(true);
+    setSaved(draft);
     changed();
-    if (!note) leave(payload.note.id);
+    if (!note && isShown()) leave(payload.note.id);
   }
-  return { save, errors, isSaved, busy: create.busy || update.busy, error: create.error ?? update.error };
+  return { save, errors, saved, busy: create.busy || update.busy, error: create.error ?? update.error };
 }
 
 function tagsOf(text: string): string[] {
@@ -186,6 +189,7 @@ interface DeleteButtonProps {
 /** Asks once more before it deletes. */
 function DeleteButton({ noteId, changed, leave }: DeleteButtonProps): ReactElement {
   const { run, busy, error } = useMutation(DeleteNoteDocument);
+  const isShown = useIsShown();
   const [isSure, setSure] = useState(false);
   const [errors, setErrors] = useState<UserErrors>([]);
   async function act(): Promise<void> {
@@ -195,7 +199,7 @@ function DeleteButton({ noteId, changed, leave }: DeleteButtonProps): ReactEleme
     setErrors(payload?.errors ?? []);
     if (!payload?.deletedNoteId) return undefined;
     changed();
-    return leave();
+    return isShown() ? leave() : undefined;
   }
   return (
     <section className="form" aria-label="Delete">
