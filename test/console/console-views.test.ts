@@ -62,6 +62,16 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     await expect.poll(() => problem.innerText(), soon).toBe('The gateway cannot be reached.');
   });
 
+  test('a tag that no note has any more can be taken away from the filter', async () => {
+    await ui.open('#/notes?tag=gone');
+    const tag = ui.page.getByRole('combobox', { name: 'Tag' });
+    await ui.page.getByText('No note matches.').waitFor();
+    expect(await tag.inputValue()).toBe('gone');
+    await tag.selectOption({ label: 'Any' });
+    await ui.page.locator('.row').first().waitFor();
+    expect(ui.faults).toEqual([]);
+  });
+
   test('a booking is shown in whatever form its times were written', async () => {
     const forms = ['12:00:00+00', '12:00:01,5Z', '23:59:60Z', 'noon'];
     const today = new Date().toISOString().slice(0, 11);

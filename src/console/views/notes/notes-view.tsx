@@ -86,6 +86,8 @@ interface NoteFiltersProps extends Pick<ViewProps, 'place'> {
 }
 
 function NoteFilters({ place, tags }: NoteFiltersProps): ReactElement {
+  const { tag = '' } = place.params;
+  const isListed = tag === '' || tags.some(({ name }) => name === tag);
   return (
     <div className="filters" role="search" aria-label="Filter notes">
       <ChoiceFilter
@@ -93,7 +95,11 @@ function NoteFilters({ place, tags }: NoteFiltersProps): ReactElement {
         name="tag"
         label="Tag"
         all="Any"
-        options={tags.map(({ name, count }) => [name, `${visible(name)} (${count})`])}
+        options={[
+          ...tags.map(({ name, count }) => [name, `${visible(name)} (${count})`] as const),
+          // One that no note has any more still filters, and can be taken away.
+          ...(isListed ? [] : [[tag, visible(tag)] as const]),
+        ]}
       />
       <ChoiceFilter
         place={place}
