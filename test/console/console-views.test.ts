@@ -168,6 +168,17 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     expect(ui.faults).toEqual([]);
   });
 
+  test('ids with half of a character are shown, too', async () => {
+    const half = { id: 'evt_half_\ud83d', shipment: { id: 'shp_half_\ud83d' } };
+    await ui.testbed.sandbox.webhooks.emitShipment(half);
+    await ui.open('#/live');
+    await ui.page.getByRole('link', { name: 'shp_half_' }).waitFor();
+    await ui.page.getByRole('link', { name: 'Webhooks' }).click();
+    await ui.page.locator('.row').first().click();
+    await ui.page.locator('.split-detail').getByText('evt_half_').first().waitFor();
+    expect(ui.faults).toEqual([]);
+  });
+
   test('an endpoint shows its address, and its secret is rotated without being shown', async () => {
     await ui.open('#/webhooks/endpoints');
     await expect

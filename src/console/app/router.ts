@@ -44,7 +44,9 @@ export function hrefOf(
 ): string {
   const given = Object.entries(params).filter((pair): pair is [string, string] => !!pair[1]);
   const query = new URLSearchParams(given).toString();
-  return `#/${view}${id === undefined ? '' : `/${encodeURIComponent(id)}`}${query && `?${query}`}`;
+  // Half of a surrogate pair, as an id may have it, has no place in an address.
+  const path = id === undefined ? '' : `/${encodeURIComponent(id.toWellFormed())}`;
+  return `#/${view}${path}${query && `?${query}`}`;
 }
 
 /** Goes to an address of `hrefOf`; `replace` leaves no step for the back button, as for each key typed into a filter. */

@@ -95,5 +95,5 @@ export function deliveryEvents(): (delivery: DeliverySummaryFragment) => readonl
 
 /** A delivery has no id: two to one endpoint in one millisecond with the same outcome and event have the same key. */
 export function deliveryKey({ receivedAt, endpoint, eventId, outcome }: DeliverySummaryFragment): string {
-  return [receivedAt, outcome, endpoint?.endpointId, eventId].filter(Boolean).join(' ');
+  return [receivedAt, outcome, endpoint?.endpointId, eventId].filter(Boolean).join(' ').toWellFormed();
 }
