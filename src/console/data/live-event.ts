@@ -46,10 +46,14 @@ export function paymentEvent(
 
 /** No time in seconds is this great before the year 5138, and none in milliseconds this small after 1973. */
 const leastMs = 1e11;
+/** The same for milliseconds and microseconds. */
+const leastMicros = 1e14;
 
-/** The `created` of a payment's event, which the service writes in seconds or milliseconds, in milliseconds. */
+/** The `created` of a payment's event, which the service writes in seconds, milliseconds or microseconds, in milliseconds. */
 export function createdMs(created: number): number {
-  return Math.abs(created) < leastMs ? created * 1000 : created;
+  const size = Math.abs(created);
+  if (size >= leastMicros) return created / 1000;
+  return size < leastMs ? created * 1000 : created;
 }
 
 /** A stored delivery is shown as its event. */
