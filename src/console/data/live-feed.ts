@@ -96,12 +96,14 @@ const payments: Feed<PaymentUpdatesSubscription, PaymentUpdate> = {
 function followDeliveries({ gateway, live, ended }: Following): () => void {
   const eventsOf = deliveryEvents();
   let stop = begin();
+  let stopReading = (): void => undefined;
   let connected = false;
   const look = (): void => {
     const was = connected;
     connected = isConnected(gateway.connection.get());
     if (!connected || was) return;
-    void addRecent(live, recentDeliveries(gateway));
+    stopReading();
+    stopReading = addRecent(live, () => recentDeliveries(gateway));
     for (const listener of live.deliveries) listener.missed();
   };
   const leave = gateway.connection.subscribe(look);
@@ -125,18 +127,30 @@ function followDeliveries({ gateway, live, ended }: Following): () => void {
   }
   return () => {
     leave();
+    stopReading();
     stop();
   };
 }
 
-/** The plot begins with what comes if the past cannot be read. */
-async function addRecent({ log }: Live, recent: Promise<Recent>): Promise<void> {
-  const { events, missingBefore } = await recent.catch(() => nothing);
-  log.add(events);
-  if (missingBefore !== undefined) log.missedBefore(missingBefore);
+/** Adds the last hour once it can be read: until then the plot has what comes. Returns a function that gives that up. */
+function addRecent({ log }: Live, read: () => Promise<Recent>): () => void {
+  let stop = (): void => undefined;
+  let stopped = false;
+  async function begin(): Promise<void> {
+    try {
+      const { events, missingBefore } = await read();
+      log.add(events);
+      if (missingBefore !== undefined) log.missedBefore(missingBefore);
+    } catch (cause) {
+      if (!stopped) stop = retryAfter(asGatewayError(cause), () => void begin());
+    }
+  }
+  void begin();
+  return () => {
+    stopped = true;
+    stop();
+  };
 }
-
-const nothing: Recent = { events: [], missingBefore: undefined };
 
 /**
  * Begins at the end of the log, or where the subscription of the same person was before; begins anew if it fails. Where
@@ -147,6 +161,7 @@ function follow<Data, Update extends { readonly cursor: string; readonly replaye
   { family, document, recent, updateOf, eventOf, listeners }: Feed<Data, Update>,
 ): () => void {
   let stop = (): void => undefined;
+  let stopReading = (): void => undefined;
   let stopped = false;
   function failed(error: GatewayError): void {
     if (stopped) return;
@@ -166,7 +181,8 @@ function follow<Data, Update extends { readonly cursor: string; readonly replaye
     const { liveCursor } = await gateway.ask(PlaceDocument, {});
     if (stopped) return liveCursor;
     after.set(family, liveCursor);
-    void addRecent(live, recent(gateway));
+    stopReading();
+    stopReading = addRecent(live, () => recent(gateway));
     for (const listener of listeners(live)) listener.missed();
     return liveCursor;
   }
@@ -181,6 +197,7 @@ function follow<Data, Update extends { readonly cursor: string; readonly replaye
   void start();
   return () => {
     stopped = true;
+    stopReading();
     stop();
   };
 }
