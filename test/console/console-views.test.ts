@@ -237,6 +237,8 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     ui.testbed.sandbox.faults.clear();
     await ui.expectAccessible();
     expect(ui.faults).toEqual([]);
+    await ui.page.route('**/readyz', () => {}); // which gives no answer
+    await ui.page.getByText('Unreachable').waitFor();
   });
 
   test('a keyboard alone leads from the first view to a note, and back', async () => {

@@ -64,9 +64,12 @@ function useRepeated<Value>(read: (before: Value) => Promise<Value>, first: Valu
 
 const states: readonly unknown[] = ['ok', 'draining', 'no database'];
 
+/** A gateway that gives no answer in time is not reached. */
+const ask = (path: string): Promise<Response> => fetch(path, { signal: AbortSignal.timeout(everyMs) });
+
 async function readHealth(): Promise<HealthState> {
   try {
-    const { status } = (await (await fetch('/readyz')).json()) as { readonly status?: unknown };
+    const { status } = (await (await ask('/readyz')).json()) as { readonly status?: unknown };
     return states.includes(status) ? (status as HealthState) : 'unreachable';
   } catch {
     return 'unreachable';
@@ -75,7 +78,7 @@ async function readHealth(): Promise<HealthState> {
 
 async function readServices(before: Services | undefined): Promise<Services | undefined> {
   try {
-    const response = await fetch('/metrics');
+    const response = await ask('/metrics');
     return response.ok ? servicesIn(await response.text(), before ?? none) : undefined;
   } catch {
     return undefined;
