@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { parseSignature } from '../../src/events/webhooks/signature.js';
 import { explainRequest, type PastedRequest } from '../../src/console/views/webhooks/explain-request.js';
 
 const now = 1_800_000_000_000;
@@ -34,6 +35,27 @@ test.each([
   [`t=1800000000${',v1=a'.repeat(8)}`, '9 elements'],
 ])('says what is wrong with the signature %s', (signature, reason) => {
   expect(faultsOf({ signature }).join()).toContain(reason);
+});
+
+test.each([
+  `t=1800000000 , v1=${digest}`,
+  `t =1800000000,v1=${digest}`,
+  `t=1800000000,v1= ${digest}`,
+  `t=1800000000,v1=cut-off,v1=${digest}`,
+  `t=1800000000,v1=${'A'.repeat(42)}B`,
+  `t=1800000000,v1=${'+'.repeat(21)}${'_'.repeat(21)}A`,
+  `t=1800000000,v1=${'_'.repeat(42)}8=`,
+])('takes the header %s for what the receiver takes it for', (signature) => {
+  const read = parseSignature(signature, ['v1']);
+  expect(faultsOf({ signature })).toHaveLength(read?.signatures.length ? 0 : 1);
+});
+
+test('counts an id as the receiver does', () => {
+  for (const [id, faults] of [
+    ['🚚'.repeat(255), 0],
+    ['🚚'.repeat(256), 1],
+  ] as const)
+    expect(faultsOf({ body: JSON.stringify({ id, type: 'x' }) })).toHaveLength(faults);
 });
 
 test.each([
