@@ -12,7 +12,12 @@ export function Notes() {
 
   async function load(after?: string | null) {
     const { notes } = await trivium.query(NotesDocument, { first: 3, ...(after != null && { after }) });
-    setPage((before) => (after && before ? { ...notes, edges: [...before.edges, ...notes.edges] } : notes));
+    setProblem(undefined);
+    setPage((before) => {
+      if (after == null || !before) return notes;
+      if (after !== before.pageInfo.endCursor) return before; // it is there already, after two clicks
+      return { ...notes, edges: [...before.edges, ...notes.edges] };
+    });
   }
 
   async function create(event: FormEvent<HTMLFormElement>) {
