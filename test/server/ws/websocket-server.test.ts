@@ -574,6 +574,8 @@ describe('a socket', () => {
     /** Whether a subscription is accepted. */
     const succeed = async (on: RawSocket, at: number) => {
       follow(on, at);
+      // Operations begin in order: once it is answered, the subscription is established.
+      await ask(on, '{ __typename }');
       await testbed.sandbox.webhooks.emitShipment({ shipment: { id: shipmentOf(at) } });
       const { type } = await on.next(`${at}`);
       on.send({ id: `${at}`, type: 'complete' });

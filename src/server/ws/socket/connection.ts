@@ -3,6 +3,7 @@ import { CloseCode, MessageType, type WebSocket as ProtocolSocket } from 'graphq
 import type { WebSocket } from 'ws';
 import type { Session } from '../../../domains/sessions/session.js';
 import type { Telemetry } from '../../../lib/telemetry/telemetry.js';
+import { isTurnShort } from '../../../lib/async/pace.js';
 import { heapOfJson } from '../../../lib/json-size.js';
 import { userCaller, type Holding } from '../../../lib/memory-ledger.js';
 import { longReading, type Admission } from '../../operation/admission.js';
@@ -16,8 +17,9 @@ const serviceRestart = 1012;
 export const tryAgainLater = 1013;
 /** Bytes that fit into a close frame beside the code (RFC 6455 §5.5). */
 const maxReasonBytes = 123;
-/** What a client may send before it is known who it is. */
+/** What a client may send before it is known who it is: bytes, and messages. */
 const maxUnknownBytes = 64 * 1024;
+const maxUnknownMessages = 16;
 /** A message comes in no more fragments; each takes so much in the heap, and at least so much on the wire. */
 export const maxFragments = 256;
 const fragmentBytes = 200;
@@ -152,6 +154,10 @@ export class Connection implements ProtocolSocket {
     readOn();
   }
 
+  get #isOpen(): boolean {
+    return this.socket.readyState === this.socket.OPEN;
+  }
+
   get protocol(): string {
     return this.socket.protocol;
   }
@@ -182,32 +188,49 @@ export class Connection implements ProtocolSocket {
     // It takes a parsed message, too, though its type does not say so.
     const operations = new Operations(handle as (message: unknown) => Promise<void>, this);
     this.operations = operations;
+    let messages = 0;
     this.socket.on('message', (data: Buffer) => {
-      this.#clearArriving();
-      if (this.#waiting) this.#waiting.push(data);
-      else if (data.length > longMessage) void this.#takeInTurns([data], operations);
-      else this.#take(data, operations);
+      messages += 1;
+      if (this.session === undefined && messages > maxUnknownMessages) this.socket.terminate();
+      else if (this.#waiting || data.length > longMessage || !isTurnShort()) this.#keep(data, operations);
+      else {
+        this.#clearArriving();
+        this.#take(data, operations);
+      }
     });
+  }
+
+  /** Has a message wait for its turn, and for those before it; there may be thousands in one chunk. */
+  #keep(data: Buffer, operations: Operations): void {
+    if (!this.#waiting) this.#clearArriving();
+    this.#arrivingBytes += data.length;
+    this.#chunks += 1;
+    if (!this.#arriving.resize(this.#chunks * chunkBytes, this.#arrivingBytes)) this.socket.terminate();
+    else if (this.#waiting) this.#waiting.push(data);
+    else void this.#takeInTurns([data], operations);
   }
 
   #take(data: Buffer, operations: Operations): void {
     // The client may go on sending after we began to close.
-    if (this.socket.readyState !== this.socket.OPEN) return;
+    if (!this.#isOpen) return;
     if (data.length <= shortMessage) return operations.take(data.toString());
     const release = this.#admission.ledger.charge(this.caller, 'parsed', heapOfJson(data));
     if (release) operations.take(data.toString(), release);
     else this.close(tryAgainLater, 'Too much is in progress');
   }
 
-  /** Reads no more until all these are taken, one in each turn. */
+  /** Reads no more until all these are taken, when it is their turn. */
   async #takeInTurns(waiting: Buffer[], operations: Operations): Promise<void> {
     this.#waiting = waiting;
     const readOn = pauseReading(this.socket);
-    for (let data = waiting.shift(); data; data = waiting.shift()) {
+    for (let data = waiting.shift(); data && this.#isOpen; data = waiting.shift()) {
       const message = data;
-      await this.#admission.inTurn(this.caller, () => this.#take(message, operations));
+      const take = () => this.#take(message, operations);
+      if (data.length > longMessage) await this.#admission.inTurn(this.caller, take);
+      else await this.#admission.toRead(this.caller).then(take);
     }
     this.#waiting = undefined;
+    this.#clearArriving();
     readOn();
   }
 

@@ -92,3 +92,43 @@ test('holds nothing of pings and pongs, but of a message that they come between'
   expect(handled).toHaveLength(1);
   expect(await held()).toBe(0);
 });
+
+test('takes a few messages in each turn of the event loop, if they take long, and charges the others', async () => {
+  const { client, socket, request } = await connect();
+  const telemetry = createTelemetry('silent');
+  const options = { telemetry, admission: createAdmission(new MemoryLedger(telemetry)), caller: 'network' };
+  const connection = new Connection(socket, request, options);
+  connection.admit({ caller: { userId: 'me' } } as Session);
+  const handled: unknown[] = [];
+  connection.onMessage(async (message) => {
+    handled.push((message as unknown as { payload: unknown }).payload);
+    for (const until = performance.now() + 3; performance.now() < until;);
+  });
+  const held = () => scrape(telemetry.metrics, 'trivium_memory_held_bytes{kind="arriving"}');
+  await once(client, 'open');
+  const sent = Array.from({ length: 60 }, (_, at) => at);
+  for (const payload of sent) client.send(JSON.stringify({ type: 'pong', payload }));
+  let [most, charged] = [0, 0];
+  while (handled.length < sent.length) {
+    const before = handled.length;
+    await turn();
+    most = Math.max(most, handled.length - before);
+    charged = Math.max(charged, await held());
+  }
+  expect(most).toBeLessThan(10);
+  expect(charged).toBeGreaterThan(40 * 250);
+  expect(handled).toEqual(sent);
+  await expect.poll(held).toBe(0);
+});
+
+test('is cut off if it sends many messages before it is known who calls', async () => {
+  const { client, socket, request } = await connect();
+  const telemetry = createTelemetry('silent');
+  const options = { telemetry, admission: createAdmission(new MemoryLedger(telemetry)), caller: 'network' };
+  let handled = 0;
+  new Connection(socket, request, options).onMessage(async () => void (handled += 1));
+  await once(client, 'open');
+  for (let sent = 0; sent < 100; sent += 1) client.send('{"type":"ping"}');
+  expect((await once(client, 'close'))[0]).toBe(1006);
+  expect(handled).toBe(16);
+});
