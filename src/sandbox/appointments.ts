@@ -25,7 +25,8 @@ export interface AppointmentsControl extends IssuerControl {
 
 const statuses = ['booked', 'cancelled', 'fulfilled', 'noshow'];
 const participantStatuses = ['accepted', 'declined', 'tentative', 'needs-action'];
-const dateTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?$/;
+/** ISO 8601: a comma may begin the fraction, an offset may be hours alone, and there are leap seconds. */
+const dateTime = /^(\d{4}-\d\d-\d\dT\d\d:\d\d)(?::(?:[0-5]\d|60)(?:[.,]\d+)?)?(?:Z|[+-]\d\d(?::?\d\d)?)?$/i;
 const reference = /^[A-Za-z]+\/[^/\s]+$/;
 
 /** The appointment scheduling service (apis/appointments.md). */
@@ -86,6 +87,7 @@ function readOneOf(value: unknown, allowed: readonly string[], name: string): st
 }
 
 function readDateTime(value: unknown, name: string): string {
-  if (typeof value === 'string' && dateTime.test(value) && !Number.isNaN(Date.parse(value))) return value;
+  const [, toTheMinute = ''] = typeof value === 'string' ? (dateTime.exec(value) ?? []) : [];
+  if (typeof value === 'string' && !Number.isNaN(Date.parse(`${toTheMinute.toUpperCase()}Z`))) return value;
   throw httpError(400, 'invalid', `${name} is not an ISO 8601 datetime.`);
 }

@@ -79,8 +79,21 @@ test('requires a valid token (401) with the right scope (403) to book', async ()
 });
 
 test.each([
+  '2026-01-02T09:00Z',
+  '2026-01-02T09:00:00,5+01',
+  '2026-01-02T09:00:00.123456+0530',
+  '2016-12-31T23:59:60Z',
+  '2026-01-02t09:00:00z',
+  '2026-01-02T09:00:00',
+])('takes every form of an ISO 8601 datetime: %s', async (start) => {
+  expect(await book(await token(), { start })).toMatchObject({ status: 201, body: { start } });
+});
+
+test.each([
   ['status', { status: 'maybe' }],
   ['start', { start: 'tomorrow' }],
+  ['month', { start: '2026-13-02T09:00:00Z' }],
+  ['minute', { start: '2026-01-02T09:60:00Z' }],
   ['end', { end: undefined }],
   ['participant', { participant: [] }],
   ['reference', { participant: [{ actor: { reference: 'Patient' }, status: 'accepted' }] }],
