@@ -97,7 +97,8 @@ function nameIn(host: string): string {
   return (bracketed ?? name.replace(/\.$/, '')).toLowerCase();
 }
 
-/** How many requests that have waited are begun in a turn of the event loop, if they are short. */
+/** How many requests of a connection may wait, and how many that have waited are begun in a turn, if they are short. */
+const maxWaiting = 256;
 const begunPerTurn = 32;
 
 /**
@@ -112,9 +113,13 @@ export function oneAtATime(
   next: RequestListener,
 ): RequestListener {
   const pace = createPace(begunPerTurn);
+  const waitingOf = new WeakMap<Socket, number>();
   return (request, response) => {
     if (response.socket) return next(request, response);
     const { socket, rawHeaders } = request;
+    const others = waitingOf.get(socket) ?? 0;
+    if (others === maxWaiting) return socket.destroy();
+    waitingOf.set(socket, others + 1);
     const heap = requestBytes + (rawHeaders.length / 2) * headerBytes;
     // A body that came as a whole is not charged otherwise.
     const buffers = Math.min(announcedLength(request), longReading);
@@ -123,6 +128,7 @@ export function oneAtATime(
     const release = () => waiting.release();
     request.once('close', release);
     return response.once('socket', () => {
+      waitingOf.set(socket, waitingOf.get(socket)! - 1);
       request.off('close', release);
       release();
       void pace.do(() => next(request, response), callerOf(request));

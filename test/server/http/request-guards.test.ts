@@ -368,6 +368,30 @@ describe('pipelined requests', () => {
     expect(most).toBeLessThan(10);
   });
 
+  test('close the connection if too many wait, but not for those that have waited', async () => {
+    const handle = oneAtATime(
+      new MemoryLedger(createTelemetry('silent')),
+      () => 'network',
+      (_, response) => setImmediate(() => response.end()),
+    );
+    const server = createServer(handle).listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    socket.on('error', () => undefined);
+    let answered = '';
+    socket.on('data', (chunk: Buffer) => (answered += chunk.toString()));
+    const count = () => answered.split('HTTP/1.1 200').length - 1;
+    for (let time = 1; time <= 2; time += 1) {
+      socket.write(lines('GET', '/', []).repeat(257));
+      await expect.poll(count).toBe(time * 257);
+    }
+    const closed = once(socket, 'close');
+    socket.write(lines('GET', '/', []).repeat(400));
+    await closed;
+    expect(count()).toBeLessThan(3 * 257);
+  });
+
   test('close the connection if more wait for their turn than there is memory for', async () => {
     const underWay: (() => void)[] = [];
     let begun = 0;
