@@ -131,6 +131,49 @@ const subscribe = (id: number, field = 'paymentUpdates') =>
 const fragments = (count: number) =>
   Buffer.concat(numbers(count).map((at) => Buffer.from([at === 0 ? 1 : 0, 0x81, 0, 0, 0, 0, 0x20])));
 
+/** A masked frame of a client, with its payload. */
+function frame(opcode: number, payload = ''): Buffer {
+  return Buffer.concat([
+    Buffer.from([0x80 | opcode, 0x80 | payload.length, 0, 0, 0, 0]),
+    Buffer.from(payload),
+  ]);
+}
+
+/** Frames that are the same, up to so many bytes. */
+const frames = (one: Buffer, bytes: number) =>
+  Buffer.concat(numbers(Math.floor(bytes / one.length)).map(() => one));
+
+/** Sends frames in one piece on so many sockets at once; again and again, if it is known who calls. */
+function flood(count: number, bytes: Buffer, known: boolean): Attack {
+  return async (target, stop) => {
+    do {
+      const sockets = await openSockets(target, stop, count, known);
+      for (const socket of sockets) raws.get(socket)?.pause().write(bytes);
+      await new Promise((resolve) => setTimeout(resolve, 3_500));
+      for (const socket of sockets) socket.terminate();
+    } while (!stop.aborted);
+  };
+}
+
+const aliases = (count: number, field: string) =>
+  numbers(count)
+    .map((at) => `a${at}:${field}`)
+    .join(' ');
+
+/** Posts so many different bodies, each of which is kept. */
+function different(count: number, bodyOf: (at: number) => string): Attack {
+  return async ({ url }, stop) => {
+    const headers = { 'content-type': 'application/json' };
+    for (let at = 0; at < count && !stop.aborted; at += 4)
+      await Promise.all(
+        numbers(4).map((next) =>
+          fetch(`${url}/graphql`, { method: 'POST', headers, body: bodyOf(at + next) }).then((r) => r.text()),
+        ),
+      ).catch(() => undefined);
+    await over(stop);
+  };
+}
+
 /** The attack for which the notes service is one that `startCrumblingService` starts. */
 export const crumbling = 'a service that answers in chunks of one byte';
 
@@ -249,6 +292,71 @@ export const attacks: Readonly<Record<string, Attack>> = {
         () => undefined,
       );
   },
+  'pings before it is known who calls': flood(300, frames(frame(9), 65_000), false),
+  'pings of the protocol before it is known who calls': flood(
+    300,
+    frames(frame(1, '{"type":"ping"}'), 65_000),
+    false,
+  ),
+  'pings of the protocol': flood(100, frames(frame(1, '{"type":"ping"}'), 65_000), true),
+  'messages about operations that there are not': flood(
+    100,
+    frames(frame(1, '{"id":"x","type":"complete"}'), 65_000),
+    true,
+  ),
+  'pipelined short requests': async (target, stop) => {
+    const whole = 'GET /livez HTTP/1.1\r\nHost:x\r\n\r\n'.repeat(2_000);
+    while (!stop.aborted) {
+      const sockets = numbers(30).map(() => dial(target, stop));
+      for (const socket of sockets) socket.write(whole);
+      await new Promise((resolve) => setTimeout(resolve, 3_000));
+      for (const socket of sockets) socket.destroy();
+    }
+  },
+  'bodies for an address where nothing is': async (target, stop) => {
+    const body = `{"__proto__":1,"x":${empties}}`;
+    const whole = post(body).replace('/graphql', '/nothing');
+    while (!stop.aborted) {
+      const sockets = numbers(30).map(() => dial(target, stop));
+      for (const socket of sockets) socket.write(whole.slice(0, -1));
+      await new Promise((resolve) => setTimeout(resolve, 2_000));
+      for (const socket of sockets) socket.write(whole.slice(-1));
+      await new Promise((resolve) => setTimeout(resolve, 2_000));
+    }
+  },
+  'variables with a long string and many errors': samePost(
+    30,
+    JSON.stringify({
+      query: signIn,
+      variables: {
+        input: {
+          email: 'é'.repeat(10) + '\u0001'.repeat(170_000),
+          ...Object.fromEntries(numbers(60).map((at) => [`x${at}`, 1])),
+        },
+      },
+    }),
+  ),
+  'long documents that are valid': different(400, (at) =>
+    JSON.stringify({ query: `{ a${at}: __typename } # é${'x'.repeat(1_000_000)}` }),
+  ),
+  'documents of many tokens that are valid': different(1_200, (at) =>
+    JSON.stringify({
+      query: `query ($a: ID!) { a${at}: nodes(ids: [${'$a'.repeat(2_480)}]) { id } }`,
+      variables: { a: 'x' },
+    }),
+  ),
+  'documents of many lines with many errors': samePost(
+    4,
+    JSON.stringify({ query: `{${'\n'.repeat(9_990)} ${aliases(440, 'node(id:"x"){id}')} }` }),
+  ),
+  'documents of many lines with many errors, signed in': async (target, stop) =>
+    samePost(
+      4,
+      JSON.stringify({
+        query: `{${'\n'.repeat(9_990)} notes(first: 100) { nodes { tags { ${aliases(45, 'notes(first:-1){__typename}')} } } } }`,
+      }),
+      { authorization: `Bearer ${target.token}` },
+    )(target, stop),
   'a thousand queries at once on one websocket': overSocket(1, (socket) => {
     for (const id of numbers(1_000))
       socket.send(JSON.stringify({ id: `${id}`, type: 'subscribe', payload: { query: introspection } }));
