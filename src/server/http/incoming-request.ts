@@ -123,9 +123,10 @@ export function createRequestClass(
       return this.received >= longReading;
     }
 
+    /** An error that nobody listens for is not told: for thousands of requests that wait, its stack would take long. */
     override destroy(error?: Error): this {
       this.arriving?.release();
-      return super.destroy(error);
+      return super.destroy(this.listenerCount('error') > 0 ? error : undefined);
     }
 
     /** Whether it is all of the body: then the end is here, too, and nothing has to wait for it. */

@@ -98,7 +98,7 @@ function nameIn(host: string): string {
 }
 
 /** How many requests of a connection may wait, and how many that have waited are begun in a turn, if they are short. */
-const maxWaiting = 256;
+export const maxPipelined = 256;
 const begunPerTurn = 32;
 
 /**
@@ -118,7 +118,7 @@ export function oneAtATime(
     if (response.socket) return next(request, response);
     const { socket, rawHeaders } = request;
     const others = waitingOf.get(socket) ?? 0;
-    if (others === maxWaiting) return socket.destroy();
+    if (others === maxPipelined) return socket.destroy();
     waitingOf.set(socket, others + 1);
     const heap = requestBytes + (rawHeaders.length / 2) * headerBytes;
     // A body that came as a whole is not charged otherwise.

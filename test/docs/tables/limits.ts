@@ -18,7 +18,12 @@ import {
   parseOptions,
 } from '../../../src/server/operation/cost/document-limits.js';
 import { perNetwork, perUser } from '../../../src/server/operation/admission.js';
-import { keptHeaders, maxAccepted, maxMediaType } from '../../../src/server/http/request-guards.js';
+import {
+  keptHeaders,
+  maxAccepted,
+  maxMediaType,
+  maxPipelined,
+} from '../../../src/server/http/request-guards.js';
 import { stalledMs } from '../../../src/server/server.js';
 import { maxPerUser } from '../../../src/server/live/subscription-quota.js';
 import { maxRunning } from '../../../src/server/ws/graphql-transport-ws.js';
@@ -74,6 +79,7 @@ const requests = [
   ],
   ['body of a request or webhook', mebibytes(maxBodyBytes), '`413`'],
   ['values of a request over HTTP: its commas and opening brackets', count(maxRequestValues), tooComplex],
+  ['requests that wait on one connection', count(maxPipelined), 'the connection is closed'],
   ['headers of a request', count(keptHeaders - 1), '`431`'],
   ['characters of `Content-Type`', count(maxMediaType), '`415`'],
   ['characters of `Accept`', count(maxAccepted), '`406`'],
