@@ -122,9 +122,10 @@ function checkHosts(text: string, context: z.RefinementCtx<string>): string {
   return text;
 }
 
-/** The address of a database. */
+/** The address of a database; blanks around it are dropped, which would be part of the name of a file. */
 export const databaseUrl = z
   .string()
+  .trim()
   .refine(
     (text) => /^sqlite:(?!:memory:$).+/.test(text) || isPostgres(text),
     'must be sqlite:<path> or postgres://…',
@@ -132,7 +133,7 @@ export const databaseUrl = z
   .transform(checkHosts);
 
 /** The address of a Postgres. */
-export const postgresUrl = z.string().refine(isPostgres, 'must be postgres://…').transform(checkHosts);
+export const postgresUrl = z.string().trim().refine(isPostgres, 'must be postgres://…').transform(checkHosts);
 
 /** Keys of 32 bytes, in base64. */
 export const secretKeys = list.transform((keys, context): readonly Buffer[] => {

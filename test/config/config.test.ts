@@ -421,6 +421,7 @@ describe('faults', () => {
       'https://b',
     ]);
     expect(warningsOf(blank)).toEqual([]);
+    expect(read({ DATABASE_URL: ' sqlite:./x.db \t' }).databaseUrl).toBe('sqlite:./x.db');
   });
 
   test.each(['two words', 'line\nbreak', 'tök'])(
