@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import { migrate } from './sql/migrate.js';
+import { afterEarlierVersion } from './sql/migrations.js';
 import { createReadiness } from './readiness.js';
 import type { Procedure } from './sql/writer-procedure.js';
 import type { Channel } from './sql/notifications.js';
@@ -63,6 +64,7 @@ export async function openDatabase(url: string, options: DatabaseOptions): Promi
   const opened = await open(url, options);
   try {
     await migrate(opened.kysely, opened.engine, options.log);
+    await opened.kysely.transaction().execute((db) => afterEarlierVersion(opened.engine).up(db));
     // No other process has it: whoever held a lease is gone, and after a clock was set back that would not expire.
     if (opened.engine === 'sqlite') await opened.kysely.deleteFrom('leases').execute();
   } catch (error) {

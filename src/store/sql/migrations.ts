@@ -178,17 +178,20 @@ async function createDeliveryColumns(kysely: Executor, engine: Engine): Promise<
   await addColumn(kysely, engine, ['event_renderings', 'signed_at', 'integer']);
   await addColumn(kysely, engine, ['event_renderings', 'endpoint_id', 'text'], '');
   await addColumn(kysely, engine, ['event_renderings', 'type', 'text'], '');
-  // Of those there are, it is not known when they came: they follow their event.
-  if (await addColumn(kysely, engine, ['event_renderings', 'after_seq', 'integer'], '0')) {
-    const original = sql`from event_ids as ids join events on events.seq = ids.seq
-      where ids.family = event_renderings.family and ids.event_id = event_renderings.event_id`;
-    await sql`update event_renderings
-      set (after_seq, endpoint_id, type) = (select events.seq, events.endpoint_id, events.type ${original})
-      where exists (select 1 ${original})`.execute(kysely);
-  }
+  if (await addColumn(kysely, engine, ['event_renderings', 'after_seq', 'integer'], '0'))
+    await placeAlteredBodies(kysely);
   const index = indexMaker(kysely);
   await index('event_renderings', ['after_seq', 'received_at', 'body_digest']).ifNotExists().execute();
   await index('events', ['endpoint_id', 'seq']).ifNotExists().execute();
+}
+
+/** Has the altered bodies that version 0.1.0 has stored follow their event: it does not say when they came. */
+async function placeAlteredBodies(kysely: Executor): Promise<void> {
+  const original = sql`from event_ids as ids join events on events.seq = ids.seq
+    where ids.family = event_renderings.family and ids.event_id = event_renderings.event_id`;
+  await sql`update event_renderings
+    set (after_seq, endpoint_id, type) = (select events.seq, events.endpoint_id, events.type ${original})
+    where after_seq = 0 and exists (select 1 ${original})`.execute(kysely);
 }
 
 /** Version 0.1.0 has it from the start; builds between that and the next have dropped it. */
@@ -207,6 +210,11 @@ function longMigration(
       await migrateTables(kysely, engine);
     },
   };
+}
+
+/** To be run at each start, in a transaction: version 0.1.0 may have run beside this one, or after it. */
+export function afterEarlierVersion(engine: Engine): Migration {
+  return longMigration(engine, placeAlteredBodies);
 }
 
 /** Every migration so far, by name; a released one is never edited. */

@@ -33,6 +33,28 @@ test.each(engines)('knows an endpoint by its id on %s, whatever characters that 
   await testLog.stop();
 });
 
+test.each(engines)(
+  'has what version 0.1.0 stores meanwhile where its event is on %s',
+  async (_, freshUrl) => {
+    const url = await freshUrl();
+    const before = await openTestLog(url);
+    await before.log.append(delivery('first'));
+    await before.log.append(delivery('second'));
+    await sql`insert into event_renderings (family, event_id, body_digest, received_at, body)
+    values ('shipments', 'first', 'digest', 1, '{}')`.execute(before.database.kysely);
+    await before.stop();
+    const testLog = await openTestLog(url);
+    const source = { database: testLog.database, reads: new Reads(new LightAbortController()) };
+    const deliveries = createDeliveries(source, new RecentDeliveries());
+    expect(await deliveries.page({ limit: 10, backward: false }, {})).toMatchObject([
+      { eventId: 'second', outcome: 'STORED' },
+      { eventId: 'first', outcome: 'ALTERED', endpointId: 'endpoint', type: 'step' },
+      { eventId: 'first', outcome: 'STORED' },
+    ]);
+    await testLog.stop();
+  },
+);
+
 /** Inserts numbers 1 to `count`, each made into a row. */
 const rowsUpTo = (count: number, row: string) =>
   sql.raw(`with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < ${count})
