@@ -224,9 +224,11 @@ function queryOptions(
   return isBulkInsert ? { name: digest(sql) } : timeoutOf(sql);
 }
 
-/** What passes over a whole table takes longer than other statements may. */
+/** What passes over a whole table, as a migration does, takes longer than other statements may. */
 export function timeoutOf(sql: string): { readonly query_timeout?: number } {
-  return /^(create index|alter table)\b/.test(sql) ? { query_timeout: indexTimeoutMs } : {};
+  return /^(create index|alter table|update event_renderings)\b/.test(sql)
+    ? { query_timeout: indexTimeoutMs }
+    : {};
 }
 
 function isSelect(sql: string): boolean {

@@ -1,11 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { sql } from 'kysely';
+import {
+  DummyDriver,
+  Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  sql,
+} from 'kysely';
 import { Client } from 'pg';
 import { pino } from 'pino';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { probeDatabase } from '../../../src/store/probe.js';
 import { migrate } from '../../../src/store/sql/migrate.js';
-import { migrationsFor } from '../../../src/store/sql/migrations.js';
+import { timeoutOf } from '../../../src/store/postgres/postgres-connection.js';
+import { afterEarlierVersion, migrationsFor } from '../../../src/store/sql/migrations.js';
+import type { Tables } from '../../../src/store/sql/schema.js';
 import { openDatabase } from '../../support/database.js';
 import { emptyEngines, noPostgres } from '../../support/engines.js';
 import { createTestDatabase, execute } from '../../support/postgres.js';
@@ -262,4 +271,24 @@ test.skipIf(noPostgres)('on postgres, a replica waits while another one creates 
   await expect.poll(() => lines.join(), { timeout: 5_000 }).toContain(waiting);
   await release();
   await expect(opening).resolves.toHaveLength(2);
+});
+
+test('statements of migrations that pass over whole tables may take longer than others on Postgres', async () => {
+  const statements: string[] = [];
+  const kysely = new Kysely<Tables>({
+    dialect: {
+      createAdapter: () => new PostgresAdapter(),
+      createDriver: () => new DummyDriver(),
+      createIntrospector: (db) => new PostgresIntrospector(db),
+      createQueryCompiler: () => new PostgresQueryCompiler(),
+    },
+    log: ({ query }) => void statements.push(query.sql),
+  });
+  const { oneWay, additions } = migrationsFor('postgres');
+  const { '0001_tables': _, ...later } = { ...oneWay, ...additions };
+  for (const migration of [...Object.values(later), afterEarlierVersion('postgres')])
+    await migration.up(kysely);
+  const long = statements.filter((statement) => !/^(select|set local) /.test(statement));
+  expect(long.length).toBeGreaterThan(10);
+  expect(long.filter((statement) => timeoutOf(statement).query_timeout === undefined)).toEqual([]);
 });
