@@ -11,14 +11,22 @@ export const maxWaitingBytes = 1024 * 1024;
 const littleWaiting = 16 * 1024;
 /** What the frames of short messages take in the heap, in proportion to their bytes; long ones are few. */
 const heapOfFrames = 4;
+/** What an answer takes besides until it is written, measured: it may be as short as a pong. */
+const heapOfAnswer = 1_600;
 
-const leaving = new WeakMap<WebSocket, Holding>();
+/** What waits for a socket: where it is charged, and how many answers are in it. */
+interface Leaving {
+  readonly holding: Holding;
+  answers: number;
+}
+
+const leaving = new WeakMap<WebSocket, Leaving>();
 /** Sockets from which nothing is read until an answer is written. */
 const answering = new WeakSet<WebSocket>();
 
 /** Has what waits for a socket charged to this holding. Without, only its length is bounded. */
 export function chargeWaiting(socket: WebSocket, holding: Holding): void {
-  leaving.set(socket, holding);
+  leaving.set(socket, { holding, answers: 0 });
 }
 
 /**
@@ -57,13 +65,16 @@ export function untilWritten(socket: WebSocket, stream: Socket): Promise<void> |
  */
 export function sendAnswer(socket: WebSocket, stream: Socket, text: string): Promise<void> {
   if (socket.readyState !== socket.OPEN) return Promise.resolve();
+  countAnswer(socket, 1);
   if (!hold(socket, text.length)) {
+    countAnswer(socket, -1);
     tooLate(socket);
     return Promise.resolve();
   }
   return new Promise((resolve) => {
     socket.send(text, () => {
-      hold(socket);
+      countAnswer(socket, -1);
+      if (socket.readyState !== socket.CLOSED) hold(socket);
       resolve();
     });
     if (answering.has(socket) || socket.bufferedAmount <= maxWaitingBytes) return;
@@ -76,15 +87,19 @@ export function sendAnswer(socket: WebSocket, stream: Socket, text: string): Pro
   });
 }
 
+function countAnswer(socket: WebSocket, more: number): void {
+  const waiting = leaving.get(socket);
+  if (waiting) waiting.answers += more;
+}
+
 /** Charges what waits for the socket, and so much more; false if there is no room for it. */
 export function hold(socket: WebSocket, more = 0): boolean {
-  const holding = leaving.get(socket);
-  if (!holding) return true;
+  const waiting = leaving.get(socket);
+  if (!waiting) return true;
+  const { holding, answers } = waiting;
   const bytes = socket.bufferedAmount + more;
-  if (bytes > littleWaiting) {
-    const ofFrames = heapOfFrames * Math.min(bytes, maxWaitingBytes);
-    return holding.resize(Math.max(ofFrames, bytes), bytes);
-  }
+  const heap = Math.max(heapOfFrames * Math.min(bytes, maxWaitingBytes), bytes) + heapOfAnswer * answers;
+  if (heap > heapOfFrames * littleWaiting) return holding.resize(heap, bytes);
   holding.release();
   return true;
 }

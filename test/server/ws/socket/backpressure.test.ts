@@ -29,6 +29,14 @@ test('closes the socket with 4290 if more answers are queued than there is room 
   await Promise.all(answers);
 });
 
+test('closes the socket with 4290 if there is no room for what many short answers take in the heap', async () => {
+  const { socket, stream } = await openPair(16 * megabyte, 16 * megabyte);
+  const fill = 'x'.repeat(100_000);
+  while (socket.bufferedAmount === 0) void sendAnswer(socket, stream, fill);
+  for (let sent = 0; sent < 10_000; sent += 1) void sendAnswer(socket, stream, '{"type":"pong"}');
+  expect(socket.readyState).toBe(socket.CLOSING);
+});
+
 test('does not read from a client while a long answer to it is unsent', async () => {
   const { socket, client, received, answer } = await open();
   const read: string[] = [];
