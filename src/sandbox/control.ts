@@ -93,7 +93,11 @@ function canBeSent(headers: Readonly<Record<string, string>>): boolean {
 const maxAdvanceSeconds = 10 * 365 * 24 * 60 * 60;
 const clockShape = z.strictObject({ advanceSeconds: z.number().min(0).max(maxAdvanceSeconds) });
 const sessionsShape = z.strictObject({ email: z.string().exactOptional() });
-const receiverShape = z.strictObject({ url: z.url({ protocol: /^https?$/ }) });
+/** As the setting `GATEWAY_URL`: a user name that is not correctly encoded could not be sent to. */
+const receiverUrl = z
+  .url({ protocol: /^https?$/ })
+  .regex(/^[^?#@]+$/, 'has a user name, a query or a fragment');
+const receiverShape = z.strictObject({ url: receiverUrl });
 const endpointShape = z.strictObject({ endpointId: z.string().default('pe_demo') });
 
 const whole = z.int().min(0);

@@ -60,6 +60,8 @@ test('refuses what it does not know', async () => {
   expect((await control('/events', { family: 'letters' })).status).toBe(400);
   expect((await control('/events', { family: 'shipments', to: 'sub_none' })).status).toBe(400);
   expect((await control('/rotate', { endpointId: 'sub_demo' })).status).toBe(404);
+  for (const url of ['gateway', 'ftp://127.0.0.1/', 'http://a:%ZZ@127.0.0.1/', 'http://127.0.0.1/?a=b'])
+    expect([url, (await control('/receiver', { url })).status]).toEqual([url, 400]);
 });
 
 test('rotates with the sender first: deliveries are accepted all the same', async () => {
