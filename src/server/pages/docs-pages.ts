@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import fastifyStatic from '@fastify/static';
 import type { FastifyInstance } from 'fastify';
 import { serveReading } from '../http/routes.js';
+import { keepFiles } from './kept-files.js';
 
 /** The pages of the documentation have nothing inline, and load nothing from elsewhere. */
 const policy = [
@@ -32,14 +33,16 @@ export async function serveDocs(app: FastifyInstance, folder: URL): Promise<void
         : reply.type('text/html; charset=utf-8').send(index),
     );
     serveReading(routes, '/docs/', (_, reply) => reply.redirect('/docs', 308));
-    if (index !== undefined)
-      await routes.register(fastifyStatic, {
-        root: fileURLToPath(folder),
-        prefix: '/docs/',
-        extensions: ['html'],
-        index: false,
-        cacheControl: false,
-        decorateReply: false,
-      });
+    if (index === undefined) return;
+    keepFiles(routes);
+    await routes.register(fastifyStatic, {
+      root: fileURLToPath(folder),
+      prefix: '/docs/',
+      acceptRanges: false,
+      extensions: ['html'],
+      index: false,
+      cacheControl: false,
+      decorateReply: false,
+    });
   });
 }

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import fastifyStatic from '@fastify/static';
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import { keepFiles } from './kept-files.js';
 
 /** The pages that browsers get. */
 export interface Pages {
@@ -33,14 +34,17 @@ const placeholder = '%TRIVIUM%';
 export async function servePages(app: FastifyInstance, folder: URL, settings: PageSettings): Promise<Pages> {
   const explorer = readPage(new URL('explorer/explorer.html', folder));
   const console = readPage(new URL('index.html', folder))?.replace(placeholder, () => attribute(settings));
-  if (explorer !== undefined)
+  if (explorer !== undefined) {
+    keepFiles(app);
     await app.register(fastifyStatic, {
       root: fileURLToPath(new URL('assets/', folder)),
       prefix: '/assets/',
+      acceptRanges: false,
       preCompressed: true,
       immutable: true,
       maxAge: '365d',
     });
+  }
   return {
     console: (reply) => sendPage(withConsolePolicy(reply, settings.sandbox), 'console', console),
     explorer: (reply) => sendPage(reply, 'explorer', explorer),

@@ -1,0 +1,27 @@
+import { ReadStream } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import type { FastifyInstance } from 'fastify';
+
+/**
+ * Has each file that these routes send read once, and kept. A stream would hold a descriptor and a part of the file for
+ * as long as its client reads nothing; these bytes are the same for all clients. To be registered without
+ * `acceptRanges`, since all of the file is sent.
+ */
+export function keepFiles(routes: FastifyInstance): void {
+  const kept = new Map<string, Promise<Buffer>>();
+
+  function contentOf(path: string): Promise<Buffer> {
+    const known = kept.get(path);
+    if (known) return known;
+    const content = readFile(path);
+    kept.set(path, content);
+    content.catch(() => kept.delete(path));
+    return content;
+  }
+
+  routes.addHook('onSend', async (_request, _reply, payload) => {
+    if (!(payload instanceof ReadStream)) return payload;
+    payload.destroy();
+    return contentOf(String(payload.path));
+  });
+}
