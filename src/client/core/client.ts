@@ -129,7 +129,6 @@ export class Client {
       throw error;
     });
     if (epoch !== keeper.epoch) return keeper.session;
-    this.#isLeaving &&= !viewer;
     if (viewer) keeper.confirmed(viewer);
     else this.#ended(epoch);
     return keeper.session;
@@ -148,7 +147,9 @@ export class Client {
 
   async signOut(): Promise<void> {
     await this.#learn();
-    this.#isLeaving = true; // a websocket may close before the answer is there
+    // In all tabs a websocket may close before the answer is there.
+    this.#isLeaving = true;
+    this.#page.announce(true);
     try {
       await this.run(SignOutDocument);
     } catch (error) {
