@@ -17,6 +17,6 @@ export function runBackup({ environment }: Program, file: string | undefined): v
   const path = databaseUrl.slice('sqlite:'.length);
   backUp(path, resolve(file));
   say(
-    `Backed up ${path} to ${file}. To use it, you need its key: ${file}.key if there is one, else SECRET_KEYS.`,
+    `Backed up ${path} to ${file}. To use it, you need its key: SECRET_KEYS or, if you set none, ${file}.key.`,
   );
 }
