@@ -135,14 +135,14 @@ describe.each(engines)('webhook deliveries on %s', (_, createDatabase) => {
       () => post(shipmentBody('late'), signed(shipmentBody('late'), seconds() - 412)),
       {
         reason: 'SIGNATURE_TOO_OLD',
-        message: expect.stringMatching(/signed 412 s ago.*signature itself is right/),
+        message: expect.stringMatching(/signed 41\d s ago.*signature itself is right/),
         eventId: 'late',
       },
     ],
     [
       'one from the future',
       () => post('{}', signed('{}', seconds() + 500)),
-      { reason: 'SIGNATURE_TOO_FAR_AHEAD', message: expect.stringMatching(/500 s in the future/) },
+      { reason: 'SIGNATURE_TOO_FAR_AHEAD', message: expect.stringMatching(/(500|49\d) s in the future/) },
     ],
     [
       'a wrong one',
