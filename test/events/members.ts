@@ -28,6 +28,7 @@ export function createMember(after?: number, changes: Partial<Member> = {}) {
   const ended = new Promise<unknown>((resolve) => (end = resolve));
   const member: Member = {
     after,
+    ...(changes.untilRoom && { untilRoom: changes.untilRoom }),
     async replay(payloads, places) {
       got.push(...payloads);
       return changes.replay?.(payloads, places) ?? true;

@@ -23,6 +23,8 @@ export interface Reader {
   entry(seq: number): LogEntry | Promise<LogEntry | undefined>;
   /** The same entry, if it is in memory. */
   atHand(seq: number): LogEntry | undefined;
+  /** Lets go of the page: it is read again when it is needed. */
+  release(): void;
 }
 
 /** How many characters of events a slow reader may hold. */
@@ -48,7 +50,7 @@ export function createReader({ past, tail, retrier }: Sources, isWanted: () => b
     return recent;
   }
 
-  return { entry: (seq) => atHand(seq) ?? read(seq), atHand };
+  return { entry: (seq) => atHand(seq) ?? read(seq), atHand, release: () => void (page = []) };
 }
 
 function holdable(entries: readonly LogEntry[], from: number): readonly LogEntry[] {

@@ -3,6 +3,7 @@ import type { Place } from '../log/log-position.js';
 import { createReader, type Reader, type Sources } from './log-reader.js';
 import { createReplays, type Replays, type Payload } from './replay-cache.js';
 import type { Selection } from './selection.js';
+import { gather, nothing, single, type Stretch } from './stretch.js';
 
 /** Which entries concern a group, and how it renders them for its members: the same for all of them. */
 export interface Rendering {
@@ -58,21 +59,10 @@ interface GroupEvents {
   readonly wantTurn: () => void;
 }
 
-/** What a group reads and renders in one turn. */
-interface Stretch {
-  readonly payloads: readonly string[];
-  /** Their entries. */
-  readonly places: readonly LogEntry[];
-  /** How many entries it covers, including excluded ones. */
-  readonly length: number;
-  /** The entry after it, and its payload, if that is still being rendered. */
-  readonly next?: { readonly entry: LogEntry; readonly payload: Promise<Payload> };
-}
-
-/** How many characters a group sends to each member in one turn; only the last payload may go beyond. */
-const maxPerTurn = 32_768;
 /** How many characters a group gives to all its members in one turn; only the last member may go beyond. */
 const maxGivenPerTurn = 2 ** 20;
+/** How long what was read for a member is held while its client is waited for, in milliseconds. */
+const heldMs = 100;
 
 /**
  * A group walks the log once for all its members, from one entry that concerns it to the next. A new member first reads
@@ -223,25 +213,35 @@ class SubscriptionGroup implements Group {
     const own = createReader(this.#sources, () => this.#arriving.has(member));
     let place = member.after ?? this.#sources.tail.position();
     while (this.#arriving.has(member) && place < this.#position()) {
-      const entry = await own.entry(place + 1);
-      await this.#sources.pace.turn();
-      for (let wait = member.untilRoom?.(); wait; wait = member.untilRoom?.()) await wait;
-      // A payload that nobody waits for becomes undefined, which the replays would keep as an excluded event.
-      if (!entry || !this.#arriving.has(member)) return;
-      const further = (index: number) =>
-        place + index < this.#position() ? own.atHand(place + 1 + index) : undefined;
-      const stretch = gather(entry, further, this.#renderPast);
-      const read = stretch.next && stretch.length === 0 ? single(entry, await stretch.next.payload) : stretch;
-      const { payloads, places, length } = read;
-      place += length;
-      if (!this.#arriving.has(member)) return;
-      this.#arriving.set(member, length === 1 ? entry : further(-1));
-      if (payloads.length === 0) continue;
-      if (!(await member.replay(payloads, places))) return this.#leave(member);
+      for (let wait = member.untilRoom?.(); wait; wait = member.untilRoom?.()) await awaitClient(wait, own);
+      const read = await this.#readPast(member, own, place);
+      if (!read || !this.#arriving.has(member)) return;
+      const { payloads, places, end } = read;
+      if (!end) continue;
+      place = end.seq;
+      this.#arriving.set(member, end);
+      if (payloads.length > 0 && !(await awaitClient(member.replay(payloads, places), own)))
+        return this.#leave(member);
     }
     if (!this.#arriving.delete(member)) return;
     this.#joined.set(member, place);
     if (this.#arriving.size === 0) this.#replays.clear();
+  }
+
+  /**
+   * What comes after a member's place, of which nothing else refers to the entries, since they may be far longer than what
+   * is sent of them; nothing if its client has no room by now. Undefined once it has left.
+   */
+  async #readPast(member: Member, own: Reader, place: number): Promise<Stretch | undefined> {
+    const entry = await own.entry(place + 1);
+    await this.#sources.pace.turn();
+    // A payload that nobody waits for becomes undefined, which the replays would keep as an excluded event.
+    if (!entry || !this.#arriving.has(member)) return undefined;
+    if (member.untilRoom?.()) return nothing;
+    const further = (index: number) =>
+      place + index < this.#position() ? own.atHand(place + 1 + index) : undefined;
+    const stretch = gather(entry, further, this.#renderPast);
+    return stretch.next && stretch.length === 0 ? single(entry, await stretch.next.payload) : stretch;
   }
 
   #leave(member: Member): void {
@@ -270,30 +270,12 @@ function started(attempt: () => Payload | Promise<Payload>): Payload | Promise<P
   }
 }
 
-/** This entry, and those after it while they are in memory and their payloads are available synchronously. */
-function gather(
-  first: LogEntry,
-  after: (index: number) => LogEntry | undefined,
-  payloadOf: (entry: LogEntry) => Payload | Promise<Payload>,
-): Stretch {
-  const payloads: string[] = [];
-  const places: LogEntry[] = [];
-  let length = 0;
-  let size = 0;
-  for (let entry: LogEntry | undefined = first; entry && size < maxPerTurn; entry = after(length)) {
-    const payload = payloadOf(entry);
-    if (payload instanceof Promise) return { payloads, places, length, next: { entry, payload } };
-    length += 1;
-    if (payload === undefined) continue;
-    size += payload.length;
-    payloads.push(payload);
-    places.push(entry);
+/** Waits for a member's client, which may take long: what was read for it is let go of soon. */
+async function awaitClient<T>(client: Promise<T>, own: Reader): Promise<T> {
+  const late = setTimeout(own.release, heldMs).unref();
+  try {
+    return await client;
+  } finally {
+    clearTimeout(late);
   }
-  return { payloads, places, length };
-}
-
-function single(entry: LogEntry, payload: Payload): Stretch {
-  return payload === undefined
-    ? { payloads: [], places: [], length: 1 }
-    : { payloads: [payload], places: [entry], length: 1 };
 }
