@@ -17,6 +17,8 @@ export interface Admission {
   inTurn(caller: string, work: () => void): Promise<void>;
   /** Resolves when it is a caller's turn to have more read of what is long: a part of it, by how the system gives it. */
   toRead(caller: string): Promise<void>;
+  /** Resolves when it is a caller's turn to have a short message taken that came in a turn which had been long. */
+  toTake(caller: string): Promise<void>;
   /** To be asked before each long step of an operation, such as making its answer: see `Turns`. */
   breathe(caller?: string): Promise<void> | undefined;
 }
@@ -43,6 +45,9 @@ export const longReading = 64 * 1024;
 /** How many are read on with in a turn of the event loop: the system gives some 64 KiB of each. */
 const readsPerTurn = 4;
 
+/** How many short messages are taken in a turn. */
+const takenPerTurn = 32;
+
 /** When a client may try again what was refused for want of memory. */
 export const retryAfterSeconds = 1;
 
@@ -68,6 +73,7 @@ export class OverloadedRequest extends Error {
 export function createAdmission(ledger: MemoryLedger): Admission {
   const longWork = createPace(1);
   const reading = createPace(readsPerTurn);
+  const taking = createPace(takenPerTurn);
   const turns = createTurns((caller) => (caller.startsWith('network ') ? perNetwork : perUser));
 
   function workOf(memory: OperationMemory): Work {
@@ -92,6 +98,7 @@ export function createAdmission(ledger: MemoryLedger): Admission {
       return turn ? turn.then(() => workOf(memory)) : workOf(memory);
     },
     toRead: (caller) => reading.turn(caller),
+    toTake: (caller) => taking.turn(caller),
     breathe: (caller) => turns.breathe(caller),
     async inTurn(caller, work) {
       await turns.enter(caller);

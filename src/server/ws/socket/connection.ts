@@ -191,8 +191,11 @@ export class Connection implements ProtocolSocket {
     let messages = 0;
     this.socket.on('message', (data: Buffer) => {
       messages += 1;
-      if (this.session === undefined && messages > maxUnknownMessages) this.socket.terminate();
-      else if (this.#waiting || data.length > longMessage || !isTurnShort()) this.#keep(data, operations);
+      // Those few have a deadline.
+      const isUnknown = this.session === undefined;
+      if (isUnknown && messages > maxUnknownMessages) this.socket.terminate();
+      else if (this.#waiting || data.length > longMessage || !(isUnknown || isTurnShort()))
+        this.#keep(data, operations);
       else {
         this.#clearArriving();
         this.#take(data, operations);
@@ -227,7 +230,7 @@ export class Connection implements ProtocolSocket {
       const message = data;
       const take = () => this.#take(message, operations);
       if (data.length > longMessage) await this.#admission.inTurn(this.caller, take);
-      else await this.#admission.toRead(this.caller).then(take);
+      else await this.#admission.toTake(this.caller).then(take);
     }
     this.#waiting = undefined;
     this.#clearArriving();
