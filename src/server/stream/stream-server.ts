@@ -202,20 +202,19 @@ async function follow(
 ): Promise<void> {
   const { fanout, sessions, rules, drain, meter } = options;
   const { contextValue } = args;
+  // First: the session may end, or its user lose a grant, while the subscription is being established.
+  if (session)
+    answer.onClose(
+      sessions.watch(session, (change) => (change === 'ended' ? stream.complete() : stream.again())),
+    );
   const updates = await fanout
     .subscribe({ ...args, outlet: stream })
     .catch((error: unknown): ExecutionResult => ({ errors: [error as never] }));
   if (!(Symbol.asyncIterator in updates))
     return refuseBy(options, answer, updates.errors ?? [], contextValue, operation);
   meter.note({ transport: 'stream', type: 'subscription', operation }, contextValue);
-  const unwatch = session
-    ? sessions.watch(session, (change) => (change === 'ended' ? stream.complete() : stream.again()))
-    : undefined;
   const iterator = updates[Symbol.asyncIterator]();
-  answer.onClose(() => {
-    unwatch?.();
-    void iterator.return?.();
-  });
+  answer.onClose(() => void iterator.return?.());
   // `retire` ends only what is established by then.
   if (drain.begun) stream.again();
   // Without a failure the feed has ended, which it does when the process stops.

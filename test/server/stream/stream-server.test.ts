@@ -3,7 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { Fanout } from '../../../src/server/live/fanout.js';
 import { scrape } from '../../support/metrics.js';
 import { startTestbed, type Testbed } from '../../support/testbed.js';
 import { openEventStream, type Block } from './event-stream.js';
@@ -42,6 +43,20 @@ const codesIn = (body: string) =>
   );
 
 describe('a stream', () => {
+  test('ends if its user loses a grant while it is being established', async () => {
+    const own = await startTestbed();
+    onTestFinished(() => own.stop());
+    const authorization = `Bearer ${await own.signIn()}`;
+    const { subscribe } = Fanout.prototype;
+    vi.spyOn(Fanout.prototype, 'subscribe').mockImplementationOnce(async function (this: Fanout, asked) {
+      const updating = await subscribe.call(this, asked);
+      own.gateway.regrant(new Map());
+      return updating;
+    });
+    const stream = await openEventStream(own.url, { query: updates }, { headers: { authorization } });
+    expect((await stream.rest()).at(-1)?.retry).toMatch(/^\d+$/);
+  });
+
   test('opens with an id alone, gives each update its cursor, and a heartbeat the place passed', async () => {
     const stream = await open(updates, { filter: { shipmentIds: ['wanted'] } });
     const first = await stream.next();
