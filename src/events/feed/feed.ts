@@ -96,7 +96,7 @@ export async function createFeed(options: FeedOptions): Promise<Feed> {
   const past = createPast(log, tail);
   // Clients that reconnect at the same time share one read.
   const readBounds = createCoalescedRead(() => log.bounds(), { pauseMs: 0, maxWaiting: Infinity });
-  const placeAt = async (seq: number) => tail.entry(seq) ?? past.place(seq);
+  const placeAt = async (seq: number, caller?: string) => tail.entry(seq) ?? past.place(seq, caller);
   let stopped = false;
   telemetry.metrics.gauge(
     'trivium_log_position',
@@ -109,7 +109,7 @@ export async function createFeed(options: FeedOptions): Promise<Feed> {
     const read = await retrier.retry(async () => {
       const bounds = await readBounds();
       // Last: if the tail notices meanwhile that the log was replaced, it no longer has the entry that it had.
-      return { bounds, found: await placeAt(seq) };
+      return { bounds, found: await placeAt(seq, signal?.memory?.caller) };
     }, retryOptions);
     if (!read) return seq;
     const { bounds, found } = read;
@@ -131,7 +131,13 @@ export async function createFeed(options: FeedOptions): Promise<Feed> {
       selected,
       [Symbol.asyncIterator]: refuseToIterate,
     }),
-    multicast: createMulticast({ past, pace: createPace(replaysPerTurn), tail, retrier }),
+    multicast: createMulticast({
+      past,
+      pace: createPace(replaysPerTurn),
+      livePace: createPace(replaysPerTurn),
+      tail,
+      retrier,
+    }),
     stop() {
       stopped = true;
       tail.stop();

@@ -10,8 +10,10 @@ export interface Sources {
   readonly past: Past;
   readonly tail: Tail;
   readonly retrier: Retrier;
-  /** The pace shared by all who read the past. */
+  /** The pace shared by all who read the past, callers in turn. */
   readonly pace: Pace;
+  /** That of long live updates, which does not depend on how many read the past. */
+  readonly livePace: Pace;
 }
 
 /** Reads the log entry by entry, from memory or the database; holds one small page of what the tail no longer has. */
@@ -30,12 +32,16 @@ export interface Reader {
 /** How many characters of events a slow reader may hold. */
 const maxHeld = 1_000_000;
 
-/** A reader that retries while the database does not answer, for as long as `isWanted` returns true. */
-export function createReader({ past, tail, retrier }: Sources, isWanted: () => boolean): Reader {
+/** A reader for a caller; it retries while the database does not answer, for as long as `isWanted` returns true. */
+export function createReader(
+  { past, tail, retrier }: Sources,
+  isWanted: () => boolean,
+  caller?: string,
+): Reader {
   let page: readonly LogEntry[] = [];
 
   async function read(seq: number): Promise<LogEntry | undefined> {
-    const entries = (await retrier.retry(() => past.page(seq), { isWanted })) ?? [];
+    const entries = (await retrier.retry(() => past.page(seq, caller), { isWanted })) ?? [];
     const entry = entryIn(entries, seq);
     page = holdable(entries, seq);
     // The log has no gaps: a missing entry has been pruned.

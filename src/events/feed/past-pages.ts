@@ -12,11 +12,11 @@ import type { Tail } from './log-tail.js';
 export interface Past {
   /**
    * A page with the entry of this number, in order and without a gap; if the log has no such entry, one without it.
-   * Rejects if the database fails.
+   * Callers are read for in turn. Rejects if the database fails.
    */
-  page(seq: number): Promise<readonly LogEntry[]>;
+  page(seq: number, caller?: string): Promise<readonly LogEntry[]>;
   /** The place just after this entry; undefined if the log has no such number. */
-  place(seq: number): Promise<Place | undefined>;
+  place(seq: number, caller?: string): Promise<Place | undefined>;
 }
 
 type Page = readonly LogEntry[];
@@ -51,31 +51,31 @@ class PastPages implements Past {
     this.#tail = tail;
   }
 
-  async page(seq: number): Promise<readonly LogEntry[]> {
+  async page(seq: number, caller?: string): Promise<readonly LogEntry[]> {
     this.#remember();
     const first = seq - ((seq - 1) % pageSize);
     const known = this.#kept.get(first);
     if (known && entryIn(known, seq)) return known;
     let isOwn = false;
-    const shared = await this.#share(first, () => (isOwn = true));
+    const shared = await this.#share(first, caller, () => (isOwn = true));
     // One that others have begun before this entry was written may lack it: only a new read can tell.
-    return isOwn || entryIn(shared, seq) ? shared : this.#share(first);
+    return isOwn || entryIn(shared, seq) ? shared : this.#share(first, caller);
   }
 
-  async place(seq: number): Promise<Place | undefined> {
-    return seq > 0 ? entryIn(await this.page(seq), seq) : undefined;
+  async place(seq: number, caller?: string): Promise<Place | undefined> {
+    return seq > 0 ? entryIn(await this.page(seq, caller), seq) : undefined;
   }
 
-  #share(first: number, onBegin?: () => void): Promise<Page> {
+  #share(first: number, caller: string | undefined, onBegin?: () => void): Promise<Page> {
     return this.#reads.share('', String(first), () => {
       onBegin?.();
-      return this.#read(first);
+      return this.#read(first, caller);
     });
   }
 
-  async #read(first: number): Promise<Page> {
+  async #read(first: number, caller: string | undefined): Promise<Page> {
     const mine = this.#epoch;
-    const page = await this.#inTurn(() => this.#log.read(first - 1, pageSize));
+    const page = await this.#inTurn(() => this.#log.read(first - 1, pageSize), caller);
     if (mine === this.#epoch) this.#kept.set(first, page, weigh(page));
     return page;
   }

@@ -18,6 +18,8 @@ export interface Rendering {
 export interface Member {
   /** The number in the log after which to begin; undefined to begin at the log's end. */
   readonly after: number | undefined;
+  /** Whose it is: past events are read for callers in turn. */
+  readonly caller?: string | undefined;
   /** To be asked before past entries are rendered for it: a promise if they have to wait for what it was given before. */
   untilRoom?(): Promise<void> | undefined;
   /**
@@ -194,7 +196,7 @@ class SubscriptionGroup implements Group {
     for (const [member, place] of last ? this.#joined : []) {
       if (given > maxGivenPerTurn) {
         given = 0;
-        await this.#sources.pace.turn('live');
+        await this.#sources.livePace.turn();
         if (!this.#joined.has(member)) continue;
       }
       const isBehind = place < places[0]!.seq;
@@ -210,7 +212,7 @@ class SubscriptionGroup implements Group {
   }
 
   async #arrive(member: Member): Promise<void> {
-    const own = createReader(this.#sources, () => this.#arriving.has(member));
+    const own = createReader(this.#sources, () => this.#arriving.has(member), member.caller);
     let place = member.after ?? this.#sources.tail.position();
     while (this.#arriving.has(member) && place < this.#position()) {
       for (let wait = member.untilRoom?.(); wait; wait = member.untilRoom?.()) await awaitClient(wait, own);
@@ -234,7 +236,7 @@ class SubscriptionGroup implements Group {
    */
   async #readPast(member: Member, own: Reader, place: number): Promise<Stretch | undefined> {
     const entry = await own.entry(place + 1);
-    await this.#sources.pace.turn();
+    await this.#sources.pace.turn(member.caller);
     // A payload that nobody waits for becomes undefined, which the replays would keep as an excluded event.
     if (!entry || !this.#arriving.has(member)) return undefined;
     if (member.untilRoom?.()) return nothing;

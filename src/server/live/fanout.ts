@@ -13,7 +13,7 @@ import { GatewayError } from '../../graphql/errors.js';
 import { Unrenderable } from '../../events/feed/retrier.js';
 import type { Member, Rendering } from '../../events/feed/subscription-group.js';
 import { isObject } from '../../lib/json.js';
-import type { MemoryLedger } from '../../lib/memory-ledger.js';
+import { userCaller, type MemoryLedger } from '../../lib/memory-ledger.js';
 import { createSubscriptionQuota, weigh, type SubscriptionQuota } from './subscription-quota.js';
 import type { Metrics, Value } from '../../lib/telemetry/metrics.js';
 import type { Outlet } from './outlet.js';
@@ -84,7 +84,7 @@ export class Fanout {
     if (!isSource(source))
       throw new Error('A subscription resolver must return what `Feed.follow` returns, or a `LiveSource`.');
     const request = isLive(source) ? undefined : source.request;
-    const subscriber = new Subscriber(outlet, this.#sent, request?.after);
+    const subscriber = new Subscriber(outlet, this.#sent, callerOf(args.contextValue), request?.after);
     const { key, release } = this.#hold(args, isLive(source) ? [] : source.selected);
     try {
       subscriber.leave = this.#join(key, args, source, subscriber);
@@ -141,6 +141,7 @@ function parametersOf(
  */
 class Subscriber implements Member, AsyncIterableIterator<never, undefined> {
   readonly after: number | undefined;
+  readonly caller: string;
   leave: () => void = ignore;
   /** Releases the memory accounted for it. */
   release: () => void = ignore;
@@ -149,10 +150,11 @@ class Subscriber implements Member, AsyncIterableIterator<never, undefined> {
   readonly #ended: Promise<typeof ended>;
   #resolve!: (end: typeof ended | Promise<never>) => void;
 
-  constructor(outlet: Outlet, sent: Sent, after: number | undefined) {
+  constructor(outlet: Outlet, sent: Sent, caller: string, after: number | undefined) {
     this.#outlet = outlet;
     this.#sent = sent;
     this.after = after;
+    this.caller = caller;
     this.#ended = new Promise((resolve) => (this.#resolve = resolve));
   }
 
@@ -200,6 +202,11 @@ class Subscriber implements Member, AsyncIterableIterator<never, undefined> {
   [Symbol.asyncIterator](): this {
     return this;
   }
+}
+
+/** As operations are charged to. */
+function callerOf(context: unknown): string {
+  return userCaller(userOf(context));
 }
 
 function userOf(context: unknown): string {

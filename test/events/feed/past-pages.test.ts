@@ -60,6 +60,15 @@ describe('the past', () => {
     expect(world.reads).toEqual([32]);
   });
 
+  test('reads for callers in turn', async () => {
+    const world = createWorld(32_000);
+    const past = createPast(world.log, world.tail);
+    const many = Array.from({ length: 500 }, (_, at) => past.page(at * 32 + 1, 'many'));
+    expect(seqs(await past.page(31_969, 'other'))).toEqual(range(31_969, 32_000));
+    expect(world.reads.length).toBeLessThan(20);
+    await Promise.all(many);
+  });
+
   test('reads a page once more for an entry that was written after the read', async () => {
     const world = createWorld(3);
     const past = createPast(world.log, world.tail);
@@ -155,7 +164,10 @@ test('a reader holds what follows in the page, up to a limit', async () => {
   world.weight = 300_000;
   const retrier = { retry: (read: () => Promise<never>) => read() } as never;
   const past = createPast(world.log, world.tail);
-  const reader = createReader({ past, tail: world.tail, retrier, pace: createPace(1) }, () => true);
+  const reader = createReader(
+    { past, tail: world.tail, retrier, pace: createPace(1), livePace: createPace(1) },
+    () => true,
+  );
   expect((await reader.entry(10))?.seq).toBe(10);
   expect(range(9, 14).map((seq) => reader.atHand(seq)?.seq)).toEqual([
     undefined,

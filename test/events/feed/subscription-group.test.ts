@@ -10,7 +10,7 @@ import { createMember, createRendering } from '../members.js';
 const pageSize = 32;
 
 /** The past of a log of long events, read anew each time. */
-function createSources(): Sources {
+function createSources(perTurn = 32): Sources {
   const entry = (seq: number) => {
     const event = Buffer.alloc(10_000, String(seq)).toString('latin1');
     const shown = { seq, witness: String(seq), family: 'shipments', entityId: 'one' };
@@ -22,7 +22,7 @@ function createSources(): Sources {
   };
   const retry = (read: () => Promise<unknown>) => read();
   const tail = { entry: () => undefined, position: () => 1_000_000, follow: () => () => undefined };
-  return { past: { page }, tail, retrier: { retry }, pace: createPace(32) } as unknown as Sources;
+  return { past: { page }, tail, retrier: { retry }, pace: createPace(perTurn) } as unknown as Sources;
 }
 
 /** Clients that take nothing: what would go on once they do. */
@@ -40,4 +40,21 @@ test.each([
   for (const member of members) multicast.join('group', rendering, member);
   for (let turns = 0; turns < 200; turns += 1) await nextTurn();
   await expect.poll(() => (heapInUse() - before) / mebibyte, { timeout: 5_000 }).toBeLessThan(10);
+});
+
+test('members of another caller get the past as soon as one of a caller who has many', async () => {
+  const multicast = createMulticast(createSources(1));
+  const rendering = createRendering();
+  let sent = 0;
+  const count = async () => (sent += 1) < 1_000;
+  const join = (caller: string, after: number, replay: () => Promise<boolean>) =>
+    multicast.join('group', rendering, { ...createMember(after, { replay }), caller });
+  for (let at = 0; at < 500; at += 1) join('many', at * pageSize, count);
+  const sentBefore = await new Promise((resolve) => {
+    join('other', 500_000, async () => {
+      resolve(sent);
+      return false;
+    });
+  });
+  expect(sentBefore).toBeLessThan(20);
 });

@@ -21,3 +21,16 @@ test('work starts in order, a few at a time, even if some of it fails', async ()
   expect(results.map(({ status }) => status === 'fulfilled')).toEqual(begun.map((index) => index !== 4));
   expect([begun, most]).toEqual([[0, 1, 2, 3, 4, 5, 6, 7, 8, 9], 3]);
 });
+
+test('what waits starts lane by lane, in order in each', async () => {
+  const inTurn = createLimiter(2);
+  const begun: string[] = [];
+  const work = ['a1', 'a2', 'a3', 'a4', 'a5', 'b1', 'b2', 'c1'].map((name) =>
+    inTurn(async () => {
+      begun.push(name);
+      await setImmediate();
+    }, name[0]),
+  );
+  await Promise.all(work);
+  expect(begun).toEqual(['a1', 'a2', 'a3', 'b1', 'c1', 'a4', 'b2', 'a5']);
+});
