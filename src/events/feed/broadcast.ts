@@ -1,3 +1,4 @@
+import { createPace, isTurnShort } from '../../lib/async/pace.js';
 import type { Payload } from './replay-cache.js';
 import type { Member } from './subscription-group.js';
 
@@ -18,10 +19,13 @@ interface Group<T> {
 
 /** How many items wait for a group, at most, before others are left out. */
 const maxWaiting = 256;
+/** How many items are rendered in a turn of the event loop after a long one, if that takes little time. */
+const rendersPerTurn = 32;
 
 /** Hands items to whoever subscribes at the time; each is rendered once for all who want the same. */
 export class Broadcast<T> {
   readonly #groups = new Map<string, Group<T>>();
+  readonly #pace = createPace(rendersPerTurn);
   readonly #onAudience: (isThere: boolean) => void;
 
   /** `onAudience` is called when the first subscriber comes, and when the last one has left. */
@@ -68,7 +72,11 @@ export class Broadcast<T> {
 
   async #renderAll(key: string, group: Group<T>): Promise<void> {
     try {
-      for (let item = group.queue.shift(); item !== undefined; item = group.queue.shift()) {
+      while (group.queue.length > 0) {
+        // Many groups, or items, are rendered over several turns of the event loop.
+        if (!isTurnShort()) await this.#pace.turn();
+        const item = group.queue.shift();
+        if (item === undefined) break; // all have left meanwhile
         const payload = await group.render(item);
         if (payload === undefined) continue;
         for (const member of group.members)

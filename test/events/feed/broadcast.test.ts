@@ -39,3 +39,26 @@ test('ends a group whose item cannot be rendered, and no other', async () => {
   leave();
   expect(audiences).toEqual([true, false]);
 });
+
+test('renders items for many groups over several turns of the event loop', async () => {
+  const broadcast = new Broadcast<string>();
+  let turns = 0;
+  const turnsAt = new Set<number>();
+  const render = (item: string) => {
+    for (const until = performance.now() + 5; performance.now() < until;);
+    turnsAt.add(turns);
+    return item;
+  };
+  const members = Array.from({ length: 20 }, () => createMember());
+  for (const [at, member] of members.entries()) broadcast.join(`group ${at}`, render, member);
+  let counting = true;
+  const count = () => {
+    turns += 1;
+    if (counting) setImmediate(count);
+  };
+  count();
+  for (const item of ['first', 'second']) await broadcast.send(item);
+  counting = false;
+  for (const { got } of members) expect(got).toEqual(['first', 'second']);
+  expect(turnsAt.size).toBeGreaterThan(5);
+});
