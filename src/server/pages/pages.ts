@@ -34,17 +34,19 @@ const placeholder = '%TRIVIUM%';
 export async function servePages(app: FastifyInstance, folder: URL, settings: PageSettings): Promise<Pages> {
   const explorer = readPage(new URL('explorer/explorer.html', folder));
   const console = readPage(new URL('index.html', folder))?.replace(placeholder, () => attribute(settings));
-  if (explorer !== undefined) {
-    keepFiles(app);
-    await app.register(fastifyStatic, {
-      root: fileURLToPath(new URL('assets/', folder)),
-      prefix: '/assets/',
-      acceptRanges: false,
-      preCompressed: true,
-      immutable: true,
-      maxAge: '365d',
+  if (explorer !== undefined)
+    await app.register(async (assets) => {
+      keepFiles(assets);
+      await assets.register(fastifyStatic, {
+        root: fileURLToPath(new URL('assets/', folder)),
+        prefix: '/assets/',
+        acceptRanges: false,
+        preCompressed: true,
+        immutable: true,
+        maxAge: '365d',
+        decorateReply: false,
+      });
     });
-  }
   return {
     console: (reply) => sendPage(withConsolePolicy(reply, settings.sandbox), 'console', console),
     explorer: (reply) => sendPage(reply, 'explorer', explorer),
