@@ -315,9 +315,8 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
     expect(await (await open({ payments: { pe_1: 'p1' } })).latest('payments', 'pe_1')).toEqual(['p2', 'p1']);
   });
 
-  test.skipIf(engine === 'sqlite')(
-    'stores the new secret even while slow reads have every connection for reads',
-    async () => {
+  if (engine === 'postgres')
+    test('stores the new secret even while slow reads have every connection for reads', async () => {
       const secrets = await open({ payments: { pe_1: 'p1' } });
       let reads: Promise<unknown>[] = [];
       await database.kysely.transaction().execute(async (holder) => {
@@ -330,8 +329,7 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
       });
       await Promise.all(reads);
       expect(secrets.valid('payments', 'pe_1')).toEqual(['p2', 'p1']);
-    },
-  );
+    });
 
   test('keeps the old secret if the new one cannot be stored', async () => {
     const secrets = await open({ payments: { pe_1: 'p1' } });
