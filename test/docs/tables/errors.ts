@@ -16,7 +16,8 @@ const retryLater =
 /** What to do about each code that the gateway or Apollo Server gives: the compiler tells which one is missing here. */
 const advice: Readonly<Record<ErrorCode | `${ApolloServerErrorCode}`, string>> = {
   UNAUTHENTICATED: 'Sign in (again).',
-  FORBIDDEN: 'The session lacks the [grant](sign-in.md#grants) that the message names.',
+  FORBIDDEN:
+    'The session lacks the [grant](sign-in.md#grants) that the message names, or the page is on an [origin](sign-in.md#a-page-on-another-origin) that may not call.',
   BAD_USER_INPUT: correct,
   CURSOR_INVALID:
     'Begin with the first page. In a subscription: query the list again, and subscribe from its `liveCursor`.',
@@ -31,7 +32,7 @@ const advice: Readonly<Record<ErrorCode | `${ApolloServerErrorCode}`, string>> =
     'Ask for less, as the message says. For a mutation, it also says whether the mutation may have taken effect.',
   CURSOR_EXPIRED: 'Query the list again from its first page, and subscribe from its `liveCursor`.',
   RATE_LIMITED:
-    "Retry after `extensions.retryAfter` seconds. Retry a mutation only if the error's `path` ends with its name: otherwise it has taken effect.",
+    "Retry after `extensions.retryAfter` seconds. Retry a mutation only if the error's `path` ends with its name, or if there is no `path` and the message does not say that it may have taken effect.",
   UPSTREAM_UNAVAILABLE: retryLater,
   UPSTREAM_TIMEOUT: retryLater,
   UPSTREAM_INVALID_RESPONSE: retryLater,
