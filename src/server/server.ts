@@ -111,7 +111,7 @@ export interface ServerOptions {
 /** Node.js accepts no longer address than this. */
 const maxPath = 16 * 1024;
 /** How long a client may take to send a request. */
-const requestTimeoutMs = 60_000;
+export const requestTimeoutMs = 60_000;
 /**
  * How long nothing of an answer may go out: Linux takes more of it once the client has read a third of 4 MiB, so this
  * means some 6 KB a second.

@@ -1,3 +1,4 @@
+import { maxHeaderSize } from 'node:http';
 import { callsAtOnce, callsPerHour } from '../../../src/domains/notes/service/client.js';
 import { maxCalls, maxMebibytes } from '../../../src/domains/notes/paging/note-lists.js';
 import { maxScannedNotes } from '../../../src/domains/notes/paging/pager.js';
@@ -24,15 +25,17 @@ import {
   maxMediaType,
   maxPipelined,
 } from '../../../src/server/http/request-guards.js';
-import { stalledMs } from '../../../src/server/server.js';
+import { requestTimeoutMs, stalledMs } from '../../../src/server/server.js';
 import { maxPerUser } from '../../../src/server/live/subscription-quota.js';
 import { maxRunning } from '../../../src/server/ws/graphql-transport-ws.js';
 import { maxIdBytes } from '../../../src/server/ws/socket/operation-ids.js';
+import { maxFragments } from '../../../src/server/ws/socket/connection.js';
 import { beatMs, maxMessageBytes } from '../../../src/server/ws/websocket-server.js';
 import { defaultMebibytes } from '../../../src/store/sql/read-budget.js';
 import type { MadeTable } from './table.js';
 
 const count = (value: number) => value.toLocaleString('en');
+const kibibytes = (bytes: number) => `${bytes / 1024} KiB`;
 const mebibytes = (bytes: number) => `${bytes / 1024 / 1024} MiB`;
 const seconds = (ms: number) => `${ms / 1000} seconds`;
 const minutes = (ms: number) => `${ms / 60_000} minutes`;
@@ -81,8 +84,18 @@ const requests = [
   ['values of a request over HTTP: its commas and opening brackets', count(maxRequestValues), tooComplex],
   ['requests that wait on one connection', count(maxPipelined), 'the connection is closed'],
   ['headers of a request', count(keptHeaders - 1), '`431`'],
+  [
+    'headers of a request and its address, together',
+    kibibytes(maxHeaderSize),
+    '`431`: send long operations by `POST`',
+  ],
   ['characters of `Content-Type`', count(maxMediaType), '`415`'],
   ['characters of `Accept`', count(maxAccepted), '`406`'],
+  [
+    'time in which a request has to arrive',
+    `${requestTimeoutMs / 1000} to ${seconds(requestTimeoutMs + 30_000)}`,
+    '`408`',
+  ],
   ['time in which a client reads nothing of its answer', minutes(stalledMs), 'the connection is closed'],
 ];
 
@@ -107,6 +120,7 @@ const services = [
 const websockets = [
   ['operations at once on a socket', count(maxRunning), rateLimited],
   ['message from the client', mebibytes(maxMessageBytes), 'closed with `1009`'],
+  ['fragments of a message', count(maxFragments), 'closed with `1008`'],
   ['operation id', `${maxIdBytes} bytes`, 'closed with `4400`'],
   [
     'memory of subscriptions, for each user on each replica',
