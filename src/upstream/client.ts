@@ -48,8 +48,8 @@ export interface UpstreamRequest {
   /** Sent as a bearer token. */
   readonly token?: string;
   /**
-   * On whose behalf it is made; by default that of the token's holder. The calls of one caller wait for each other, and
-   * their failures count as one.
+   * On whose behalf it is made; by default that of the operation's caller or, outside of one, of the token's holder. The
+   * calls of one caller wait for each other, and their failures count as one.
    */
   readonly caller?: string | undefined;
   /** Whether a 429 may be about a limit of its own: then one that does not say how long to wait pauses nothing. */
@@ -153,7 +153,7 @@ class UpstreamClient implements Upstream {
 
   async ask<T>(request: UpstreamRequest, read: (answer: UpstreamAnswer) => T | undefined): Promise<T> {
     const { name } = this.#options;
-    const { method, token, caller = token, signal } = request;
+    const { method, token, signal, caller = signal?.memory?.caller ?? token } = request;
     const holder = token === undefined ? undefined : this.#holderOf(token);
     const traced = traceCall(name, method, signal?.origin?.trace);
     const sent = this.#toExchange(request, holder?.headers ?? defaultHeaders, traced);

@@ -1,4 +1,3 @@
-import { createCache } from '../../../lib/cache/cache.js';
 import { isSendable } from '../../../lib/header-token.js';
 import type { RateLimit } from '../../../lib/rate-limit.js';
 import type { Clock } from '../../../lib/clock.js';
@@ -88,8 +87,6 @@ export const callsPerHour = 1_000;
 export const callsAtOnce = 8;
 /** Per network. */
 const signInsAtOnce = 16;
-/** Whose tokens they are is known for so many. */
-const maxTokens = 10_000;
 const defaultTokenFields = ['access_token', 'accessToken', 'token'];
 const wrongCredentials: readonly number[] = [400, 401, 403, 422];
 
@@ -111,8 +108,6 @@ class RestNotesClient implements NotesClient {
   readonly #upstream: Upstream;
   /** With connections and a circuit breaker of its own: it is open to anybody. */
   readonly #issuer: Upstream;
-  /** Users by token: all sessions of one are one caller. */
-  readonly #users = createCache<string>(maxTokens, Infinity);
   readonly #pages = new SharedCalls<ListedPage | Refused>(abandoned);
   readonly #profiles = new SharedCalls<Profile>(abandoned);
   readonly #tagLists = new SharedCalls<readonly Tag[]>(abandoned);
@@ -153,10 +148,8 @@ class RestNotesClient implements NotesClient {
     return { token, expiresAt: askedAt + lifetime * 1000 };
   }
 
-  async me(token: string, signal?: Signal): Promise<Profile> {
-    const profile = await this.#read(this.#profiles, { path: '/me', token, signal }, orUnusable(readProfile));
-    this.#users.set(token, profile.upstreamId);
-    return profile;
+  me(token: string, signal?: Signal): Promise<Profile> {
+    return this.#read(this.#profiles, { path: '/me', token, signal }, orUnusable(readProfile));
   }
 
   tags(token: string, signal?: Signal): Promise<readonly Tag[]> {
@@ -201,7 +194,7 @@ class RestNotesClient implements NotesClient {
   }
 
   #ask<T>(request: UpstreamRequest & { readonly token: string }, readAnswer: ReadAnswer<T>): Promise<T> {
-    return this.#upstream.ask({ caller: this.#users.get(request.token), ...request }, (answer) => {
+    return this.#upstream.ask(request, (answer) => {
       if (answer.status === 401) throw new SessionEnded();
       return readAnswer(answer);
     });
