@@ -248,6 +248,7 @@ class UpstreamClient implements Upstream {
   ): Promise<Reply> {
     const wait = account?.take();
     if (wait !== undefined) return Promise.reject(this.#limited(wait));
+    const takenAt = this.#options.clock.now();
     const started = performance.now();
     memory?.release();
     return exchange(this.#pool, sent, deadline, memory).then(
@@ -257,6 +258,7 @@ class UpstreamClient implements Upstream {
         return reply;
       },
       (error: unknown) => {
+        if (error instanceof UpstreamError && !error.uncertain) account?.giveBack(takenAt);
         this.#report(sent, error instanceof UpstreamError ? error.reason : 'broken', started);
         throw error;
       },

@@ -6,6 +6,8 @@ export interface Account {
   wait(): number | undefined;
   /** Counts one call; if none is left, counts nothing and returns the seconds to wait. */
   take(): number | undefined;
+  /** Counts a call that was taken at this time no longer: it was never sent. */
+  giveBack(takenAt: number): void;
   /** How many calls are left, and the whole seconds until there are more. */
   left(): Left;
   /** Allows no calls for so many seconds, or until an earlier, longer pause ends. */
@@ -58,6 +60,13 @@ class SlidingWindow implements Account {
     this.#minutes[this.#minute % windowMinutes]! += 1;
     this.#spent += 1;
     return undefined;
+  }
+
+  giveBack(takenAt: number): void {
+    const slot = Math.floor(takenAt / minuteMs) % windowMinutes;
+    if (this.#minutes[slot] === 0) return; // it is forgotten
+    this.#minutes[slot]! -= 1;
+    this.#spent -= 1;
   }
 
   left(): Left {

@@ -254,6 +254,19 @@ describe('a failing service', () => {
     await other.stop();
   });
 
+  it('uses up a token’s calls an hour with what it received, and with nothing else', async () => {
+    const own = connect({ callsPerHour: 5 });
+    service.answer = answering(500);
+    await failure({ ...get, token: 'one' }, own);
+    expect(own.limitOf('one')).toMatchObject({ remaining: 2 });
+    await service.stop();
+    await failure({ ...get, token: 'one' }, own);
+    await failure({ ...post, token: 'two' }, own);
+    expect([own.limitOf('one'), own.limitOf('two')]).toMatchObject([{ remaining: 2 }, { remaining: 5 }]);
+    await own.stop();
+    service = await startFakeService();
+  });
+
   it('that speaks no HTTP is unavailable', async () => {
     service.answer = (response) => void response.socket?.end('SSH-2.0\r\n\r\n');
     expect(await outcomeOf(post)).toMatchObject({ code: 'UPSTREAM_UNAVAILABLE', received: 1 });

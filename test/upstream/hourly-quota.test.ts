@@ -52,6 +52,16 @@ describe('a quota', () => {
     expect(Math.max(...busiest)).toBe(60);
   });
 
+  it('counts no call that was given back, and the others as before', () => {
+    const { clock, quota, take } = start(2);
+    take(1);
+    clock.at = 2 * minute;
+    take(1);
+    quota.of('token').giveBack(clock.at);
+    quota.of('token').giveBack(clock.at);
+    expect(take(2)).toEqual([undefined, 59 * 60]);
+  });
+
   it('counts each token separately', () => {
     const { take } = start(1);
     expect([...take(2, 'one'), ...take(1, 'two')]).toEqual([undefined, 3660, undefined]);
