@@ -136,6 +136,8 @@ class SharedTokens implements Tokens {
     if (old && (this.#isYoung(old) || this.#isReserve(old))) return old;
     const waiting = new AbortController();
     const unwatch = [signal, this.#stopping].map((end) => whenAborted(end, () => waiting.abort()));
+    // While the old token is valid, nobody waits for another replica that is requesting a new one.
+    if (old && old.token !== this.#suspected && this.#options.clock.now() < old.expiresAt) waiting.abort();
     try {
       return await withLease(
         this.#options.database,
@@ -150,7 +152,8 @@ class SharedTokens implements Tokens {
     } catch (error) {
       // The last tenth of a token's life is a reserve for when the issuer fails; so is a token that is only suspected.
       if (old && this.#keepInReserve(old)) return old;
-      throw waiting.signal.aborted ? new UpstreamError(this.#options.issuer, 'abandoned') : error;
+      const isGivenUp = error instanceof Error && error.name === 'AbortError';
+      throw isGivenUp ? new UpstreamError(this.#options.issuer, 'abandoned') : error;
     } finally {
       for (const cancel of unwatch) cancel();
     }

@@ -187,6 +187,21 @@ describe.each(engines)('tokens on %s', (_, createDatabase) => {
     expect(await first).toBe('token-1');
   });
 
+  it('uses the old token while another replica waits for the issuer, then the new one', async () => {
+    const [one, two] = [startReplica(), startReplica()];
+    await one.get();
+    clock.at += hour * 0.96;
+    let answer: ((token: string) => void) | undefined;
+    issue = () => new Promise((resolve) => (answer = resolve));
+    const renewed = one.get();
+    await expect.poll(() => answer).toBeDefined();
+    expect(await two.get()).toBe('token-1');
+    answer!('token-2');
+    expect(await renewed).toBe('token-2');
+    clock.at += 5_000;
+    expect(await two.get()).toBe('token-2');
+  });
+
   it('uses the token that another replica has renewed', async () => {
     const [one, two] = [startReplica(), startReplica()];
     await Promise.all([one.get(), two.get()]);
