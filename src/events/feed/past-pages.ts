@@ -1,4 +1,3 @@
-import { SharedCalls } from '../../lib/async/shared-calls.js';
 import { createLimiter } from '../../lib/async/concurrency-limit.js';
 import type { Log, LogEntry } from '../log/log.js';
 import type { Place } from '../log/log-position.js';
@@ -30,6 +29,28 @@ const keptMs = 5_000;
 /** How many reads run at once: others use the database, too. */
 const readsAtOnce = 4;
 
+/** A page that is wanted: read once for all who want it meanwhile, when it is the turn of any of them. */
+class Read {
+  readonly page: Promise<Page>;
+  hasBegun = false;
+  readonly #start: () => Promise<Page>;
+  #resolve!: (page: Promise<Page>) => void;
+
+  constructor(start: () => Promise<Page>) {
+    this.#start = start;
+    this.page = new Promise((resolve) => (this.#resolve = resolve));
+  }
+
+  /** Begins it, unless that was done in another's turn. */
+  async begin(): Promise<void> {
+    if (this.hasBegun) return;
+    this.hasBegun = true;
+    const page = this.#start();
+    this.#resolve(page);
+    await page.catch(() => undefined); // those who want it are told
+  }
+}
+
 /** The past of the log that this tail follows; forgotten if the database is restored from a backup. */
 export function createPast(log: Log, tail: Tail): Past {
   return new PastPages(log, tail);
@@ -39,7 +60,7 @@ class PastPages implements Past {
   readonly #log: Log;
   readonly #tail: Tail;
   readonly #kept = createCache<Page, number>(maxPages, maxCharacters);
-  readonly #reads = new SharedCalls<Page>(() => new Error('nobody leaves a read of the log'));
+  readonly #reads = new Map<number, Read>();
   readonly #inTurn = createLimiter(readsAtOnce);
   /** Counts how often all was forgotten: a page that was asked for before is not kept. */
   #epoch = 0;
@@ -56,28 +77,32 @@ class PastPages implements Past {
     const first = seq - ((seq - 1) % pageSize);
     const known = this.#kept.get(first);
     if (known && entryIn(known, seq)) return known;
-    let isOwn = false;
-    const shared = await this.#share(first, caller, () => (isOwn = true));
-    // One that others have begun before this entry was written may lack it: only a new read can tell.
-    return isOwn || entryIn(shared, seq) ? shared : this.#share(first, caller);
+    const isEarly = this.#reads.get(first)?.hasBegun;
+    const page = await this.#wanted(first, caller);
+    // One that had begun before this entry was written may lack it: only a new read can tell.
+    return isEarly && !entryIn(page, seq) ? this.#wanted(first, caller) : page;
   }
 
   async place(seq: number, caller?: string): Promise<Place | undefined> {
     return seq > 0 ? entryIn(await this.page(seq, caller), seq) : undefined;
   }
 
-  #share(first: number, caller: string | undefined, onBegin?: () => void): Promise<Page> {
-    return this.#reads.share('', String(first), () => {
-      onBegin?.();
-      return this.#read(first, caller);
-    });
+  #wanted(first: number, caller: string | undefined): Promise<Page> {
+    const read = this.#reads.get(first) ?? new Read(() => this.#read(first));
+    this.#reads.set(first, read);
+    if (!read.hasBegun) void this.#inTurn(() => read.begin(), caller);
+    return read.page;
   }
 
-  async #read(first: number, caller: string | undefined): Promise<Page> {
+  async #read(first: number): Promise<Page> {
     const mine = this.#epoch;
-    const page = await this.#inTurn(() => this.#log.read(first - 1, pageSize), caller);
-    if (mine === this.#epoch) this.#kept.set(first, page, weigh(page));
-    return page;
+    try {
+      const page = await this.#log.read(first - 1, pageSize);
+      if (mine === this.#epoch) this.#kept.set(first, page, weigh(page));
+      return page;
+    } finally {
+      if (mine === this.#epoch) this.#reads.delete(first);
+    }
   }
 
   #remember(): void {
@@ -94,7 +119,7 @@ class PastPages implements Past {
     this.#unfollow();
     this.#epoch += 1;
     this.#kept.clear();
-    this.#reads.drop('');
+    this.#reads.clear();
   }
 }
 

@@ -69,6 +69,16 @@ describe('the past', () => {
     await Promise.all(many);
   });
 
+  test('reads a page that several want once, when it is the turn of the first of them', async () => {
+    const world = createWorld(16_000);
+    const past = createPast(world.log, world.tail);
+    const many = Array.from({ length: 500 }, (_, at) => past.page(at * 32 + 1, 'many'));
+    expect(seqs(await past.page(15_969, 'other'))).toEqual(range(15_969, 16_000));
+    expect(world.reads.length).toBeLessThan(20);
+    await Promise.all(many);
+    expect(world.reads).toHaveLength(500);
+  });
+
   test('reads a page once more for an entry that was written after the read', async () => {
     const world = createWorld(3);
     const past = createPast(world.log, world.tail);
