@@ -3,25 +3,25 @@ import { readFile } from 'node:fs/promises';
 import type { FastifyInstance } from 'fastify';
 
 /**
- * Has each file that these routes send read once, and kept. A stream would hold a descriptor and a part of the file for
+ * Has each file that these routes send read once, and kept until it is another, as its `ETag` tells. A stream would hold a descriptor and a part of the file for
  * as long as its client reads nothing; these bytes are the same for all clients. To be registered without
  * `acceptRanges`, since all of the file is sent.
  */
 export function keepFiles(routes: FastifyInstance): void {
-  const kept = new Map<string, Promise<Buffer>>();
+  const kept = new Map<string, { readonly version: unknown; readonly content: Promise<Buffer> }>();
 
-  function contentOf(path: string): Promise<Buffer> {
+  function contentOf(path: string, version: unknown): Promise<Buffer> {
     const known = kept.get(path);
-    if (known) return known;
+    if (known && known.version === version) return known.content;
     const content = readFile(path);
-    kept.set(path, content);
+    kept.set(path, { version, content });
     content.catch(() => kept.delete(path));
     return content;
   }
 
-  routes.addHook('onSend', async (_request, _reply, payload) => {
+  routes.addHook('onSend', async (_request, reply, payload) => {
     if (!(payload instanceof ReadStream)) return payload;
     payload.destroy();
-    return contentOf(String(payload.path));
+    return contentOf(String(payload.path), reply.getHeader('etag'));
   });
 }

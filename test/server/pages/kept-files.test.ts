@@ -32,6 +32,14 @@ test('a file is answered as it is', async () => {
   }
 });
 
+test('a file that was replaced is answered as it is now', async () => {
+  const { root, url } = await serve();
+  for (const replaced of ['short', 'shorter']) {
+    writeFileSync(join(root, 'long.txt'), replaced);
+    expect(await (await fetch(`${url}/long.txt`)).text()).toBe(replaced);
+  }
+});
+
 test.skipIf(process.platform !== 'linux')('a file is not open while clients do not read it', async () => {
   const { root, url } = await serve();
   const clients = Array.from({ length: 5 }, () => connect(Number(new URL(url).port)));
