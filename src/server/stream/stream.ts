@@ -101,8 +101,7 @@ export class Stream implements Outlet {
 
   /** Sends the only result that there is, or the last one, and completes. */
   finish(payload: string): void {
-    const opening = this.isSubscription ? '' : this.#format.open(undefined);
-    this.#end(opening + this.#format.next(payload, undefined) + this.#format.complete());
+    this.#end(this.#format.next(payload, undefined) + this.#format.complete());
   }
 
   /** Ends it, with nothing more to ask for. */
@@ -117,7 +116,7 @@ export class Stream implements Outlet {
 
   #end(last: string): void {
     if (this.#hasEnded) return;
-    this.#write(last);
+    this.#write(this.#response ? last : this.#format.open(undefined) + last);
     this.#hasEnded = true;
     const response = this.#response!;
     response.end();

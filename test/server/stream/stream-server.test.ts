@@ -57,6 +57,25 @@ describe('a stream', () => {
     expect((await stream.rest()).at(-1)?.retry).toMatch(/^\d+$/);
   });
 
+  test('is a whole multipart answer if its session ends while it is being established', async () => {
+    const session = await testbed.signIn();
+    const { subscribe } = Fanout.prototype;
+    vi.spyOn(Fanout.prototype, 'subscribe').mockImplementationOnce(async function (this: Fanout, asked) {
+      await testbed.ask('mutation { signOut { signedOut } }', {}, session);
+      return subscribe.call(this, asked);
+    });
+    const parts = await fetch(`${testbed.url}/graphql`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${session}`,
+        'content-type': 'application/json',
+        accept: 'multipart/mixed;subscriptionSpec=1.0',
+      },
+      body: JSON.stringify({ query: updates }),
+    });
+    expect(await parts.text()).toMatch(/^\r\n--graphql\r\n[^]*{}\r\n--graphql--\r\n$/);
+  });
+
   test('opens with an id alone, gives each update its cursor, and a heartbeat the place passed', async () => {
     const stream = await open(updates, { filter: { shipmentIds: ['wanted'] } });
     const first = await stream.next();
