@@ -3,20 +3,21 @@ import { unwrapResolverError } from '@apollo/server/errors';
 import {
   GraphQLError,
   Kind,
+  Location,
   NoSchemaIntrospectionCustomRule,
   OperationTypeNode,
   parse,
+  Source,
   specifiedRules,
   validate,
-  visit,
   type DirectiveNode,
   type DocumentNode,
   type ExecutionResult,
   type FormattedExecutionResult,
   type GraphQLFormattedError,
   type GraphQLSchema,
-  type Location,
   type SelectionSetNode,
+  type SourceLocation,
   type ValidationContext,
   type ValidationRule,
 } from 'graphql';
@@ -28,7 +29,6 @@ import { digest } from '../../lib/sealer.js';
 import { createCosts, type Costs } from './cost/query-cost.js';
 import { comparesMoreThan } from './cost/field-comparisons.js';
 import {
-  hasManyLines,
   heapOfDocument,
   parseOptions,
   refuseAnswer,
@@ -104,7 +104,8 @@ class SchemaRules implements Rules {
     }
     const requestId = operation?.requestId ?? randomUUID();
     this.#options.telemetry.log.error({ err: origin, requestId }, 'an operation failed');
-    const { path, locations } = error instanceof GraphQLError ? error : {};
+    const path = error instanceof GraphQLError ? error.path : undefined;
+    const locations = error instanceof GraphQLError ? locationsOf(error) : undefined;
     return {
       message: 'Internal server error; the log has the details under this request id.',
       ...(path && { path }),
@@ -143,8 +144,7 @@ class SchemaRules implements Rules {
     const refusal = refuseText(query);
     if (refusal) return [refusal];
     try {
-      const document = parse(query, parseOptions);
-      if (hasManyLines(query)) forgetPlaces(document);
+      const document = parseText(query);
       if (comparesMoreThan(document, maxComparisons)) return [tooLongToValidate];
       const faults = firstOfEach(this.#faultsOf(document));
       return faults.length === 0
@@ -157,13 +157,22 @@ class SchemaRules implements Rules {
   }
 }
 
-/** Of all its nodes; the document itself still has its text. */
-function forgetPlaces(document: DocumentNode): void {
-  visit(document, {
-    enter(node) {
-      if (node.kind !== Kind.DOCUMENT) (node as { loc?: Location | undefined }).loc = undefined;
-    },
-  });
+/**
+ * A document whose nodes do not refer to its text, as it does itself: for each error in it GraphQL would count the lines
+ * before it. Each token has its line and column already.
+ */
+function parseText(query: string): DocumentNode {
+  const source = new Source(query);
+  const document = parse(source, parseOptions);
+  const { startToken, endToken } = document.loc!;
+  source.body = '';
+  return { ...document, loc: new Location(startToken, endToken, new Source(query)) };
+}
+
+/** Where an error is: where its nodes begin. */
+function locationsOf({ nodes, locations }: GraphQLError): readonly SourceLocation[] | undefined {
+  const tokens = nodes?.flatMap(({ loc }) => loc?.startToken ?? []);
+  return tokens?.length ? tokens.map(({ line, column }) => ({ line, column })) : locations;
 }
 
 const noCondition =
@@ -216,7 +225,8 @@ function toFormatted(error: GraphQLError, schema: GraphQLSchema): GraphQLFormatt
   if (error.message === 'Validation aborted.') return toFormatted(tooLongToValidate, schema);
   const { code = 'BAD_USER_INPUT', http: _, ...extensions } = error.extensions;
   const message = cut(withoutValue(error, schema));
-  return { ...error.toJSON(), message, extensions: { ...extensions, code } };
+  const locations = locationsOf(error);
+  return { ...error.toJSON(), ...(locations && { locations }), message, extensions: { ...extensions, code } };
 }
 
 /** Suggestions tell the schema's names, which is not for everybody. */
@@ -240,6 +250,6 @@ function cut(message: string): string {
 
 function withCode(error: GraphQLError, code: string): GraphQLError {
   // Not the nodes: an error that is kept would keep the whole document.
-  const { message, source = null, positions = null } = error;
-  return new GraphQLError(message, { source, positions, extensions: { code } });
+  const coded = new GraphQLError(error.message, { extensions: { code } });
+  return Object.assign(coded, { locations: locationsOf(error) });
 }

@@ -1,4 +1,4 @@
-import { GraphQLError } from 'graphql';
+import { GraphQLError, type DocumentNode, type OperationDefinitionNode } from 'graphql';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { GatewayError, SessionEnded } from '../../../src/graphql/errors.js';
 import { createSchema } from '../../support/schema.js';
@@ -180,15 +180,17 @@ describe('a document of many lines', () => {
     ]);
   });
 
-  test('has errors that do not say where they are, since GraphQL would count the lines for each', () => {
-    const wrong = (count: number) => withLines(count, '\n').replace('}', ' nothing }');
-    const locationsOf = (count: number) => {
-      const errors = rules.prepare(wrong(count)) as readonly GraphQLError[];
-      return errors.map((error) => rules.show(error).locations);
-    };
-    expect(locationsOf(250)).toEqual([[{ line: 1, column: 18 }]]);
-    expect(locationsOf(251)).toEqual([undefined]);
-    const document = rules.prepare(withLines(251, '\n'));
-    expect(document).toHaveProperty('loc.source.body', withLines(251, '\n'));
+  test('has errors that say where they are, though its nodes do not refer to its text', () => {
+    const query = withLines(10_000, '\n');
+    const [wrong] = rules.prepare(query.replace(/}$/, ' nothing }')) as readonly GraphQLError[];
+    const document = rules.prepare(query.replace(/}$/, ' tags { nodes { name } } }')) as DocumentNode;
+    const [operationNode] = document.definitions as readonly [OperationDefinitionNode];
+    const nodes = operationNode.selectionSet.selections[1]!;
+    const failed = new GraphQLError('No.', { nodes, originalError: new GatewayError('FORBIDDEN', 'No.') });
+    const masked = new GraphQLError('No.', { path: ['tags'], nodes, originalError: new Error('No.') });
+    for (const error of [wrong, failed, masked])
+      expect(rules.show(error).locations).toEqual([{ line: 10_000, column: 2 }]);
+    expect(nodes.loc?.source.body).toBe('');
+    expect(document.loc?.source.body).toContain('tags');
   });
 });

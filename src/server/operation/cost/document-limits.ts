@@ -23,8 +23,6 @@ export const parseOptions = { maxTokens: 5_000 } as const;
 export const maxDepth = 200;
 /** How many lines a document may have. */
 export const maxLines = 10_000;
-/** In a document of more lines, errors do not say where they are: GraphQL counts the lines before each of them. */
-const maxCountedLines = 250;
 /** In characters. GraphQL repeats names in its errors, and there may be a hundred of those. */
 export const maxName = 255;
 /** How many values a request may have, by its commas and opening brackets: twice those of a note with 20,000 tags. */
@@ -71,11 +69,11 @@ export function refuseRequest(json: Uint8Array): GraphQLError | undefined {
 
 /**
  * Why a document is refused before it is parsed: it is nested too deep for the parser or, with its fragments expanded,
- * for GraphQL's rules; or it has so many lines that GraphQL, which counts them for each error, would take seconds; or a
- * name is so long that the errors in which GraphQL repeats it would be.
+ * for GraphQL's rules; or it has so many lines that GraphQL, which counts them for an error of syntax, would take long; or
+ * a name is so long that the errors in which GraphQL repeats it would be.
  */
 export function refuseText(query: string): GraphQLError | undefined {
-  if (hasMore(query, lineEnds, maxLines - 1))
+  if (hasMore(query, /\r\n|[\n\r]/g, maxLines - 1))
     return tooComplex(`The document has more than ${maxLines} lines: pass long texts as variables.`);
   if (longWord.test(query) && hasLongName(query))
     return tooComplex(`The document has a name of more than ${maxName} characters.`);
@@ -83,11 +81,6 @@ export function refuseText(query: string): GraphQLError | undefined {
   if (!hasMore(query, /[[({]/g, maxDepth) && !/\bfragment\b/.test(query)) return undefined;
   const { depth, cycle } = nestingOf(new Source(query), maxDepth, parseOptions.maxTokens);
   return depth > maxDepth ? tooComplex(`The operation is nested more than ${maxDepth} levels deep.`) : cycle;
-}
-
-/** Whether errors in a document would take long, if each said where it is. */
-export function hasManyLines(query: string): boolean {
-  return hasMore(query, lineEnds, maxCountedLines - 1);
 }
 
 /**
@@ -135,7 +128,6 @@ export function refuseAnswer(
   return tooComplex(operation === 'mutation' ? `${tooLong} ${maybeApplied}` : tooLong);
 }
 
-const lineEnds = /\r\n|[\n\r]/g;
 /** Also found within strings and comments, where it is no name. Sought from the beginning of each word only. */
 const longWord = new RegExp(`\\b\\w{${maxName + 1}}`);
 
