@@ -68,11 +68,11 @@ export class Client {
   readonly #live: Live;
   readonly #page: Page;
   /** Whether nobody answered when it was last asked who is signed in. */
-  #isUnanswered = false;
+  #isUnanswered: boolean | undefined;
   /** Set while it is asked whether nobody is signed in any more. */
   #asking: Promise<unknown> | undefined;
   /** Whether somebody signs out, here or in another tab: then the session does not end by itself. */
-  #isLeaving = false;
+  #isLeaving: boolean | undefined;
 
   constructor(options: TriviumOptions) {
     const url = (this.url = new URL(options.url).origin);
@@ -153,7 +153,10 @@ export class Client {
     try {
       await this.run(SignOutDocument);
     } catch (error) {
-      if ((error as TriviumError).code !== 'UNAUTHENTICATED') throw error;
+      if ((error as TriviumError).code !== 'UNAUTHENTICATED') {
+        this.#changed(false);
+        throw error;
+      }
     }
     this.keeper.signedOut(false);
     this.#changed(true);
@@ -178,7 +181,7 @@ export class Client {
     this.#page.leave();
   }
 
-  /** Somebody has signed out here, or else in. */
+  /** Somebody has signed out here, or else in, or has not signed out after all. */
   #changed(isSignOut: boolean): void {
     this.#isLeaving = isSignOut;
     this.#live.restart();

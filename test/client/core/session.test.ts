@@ -154,6 +154,21 @@ test('a session has not ended by itself if a websocket closes before the answer 
   await expect(update).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
 });
 
+test('a session ends by itself after a `signOut` that has failed', async () => {
+  const token = await proxied.testbed.signIn();
+  const trivium = connect({
+    token,
+    fetch: (url, init) =>
+      (init!.body as string).includes('signOut')
+        ? Promise.reject(new TypeError('offline'))
+        : fetch(url, init),
+  });
+  await trivium.refresh();
+  await expect(trivium.signOut()).rejects.toMatchObject({ code: 'UNREACHABLE' });
+  await proxied.testbed.ask('mutation { signOut { signedOut } }', {}, token);
+  expect(await trivium.refresh()).toMatchObject({ status: 'signed-out', ended: true });
+});
+
 test('a session that is asked for again and has not changed is the same object, and nobody is told', async () => {
   const trivium = connect();
   const session = await trivium.refresh();
