@@ -166,7 +166,8 @@ function parseText(query: string): DocumentNode {
   const document = parse(source, parseOptions);
   const { startToken, endToken } = document.loc!;
   source.body = '';
-  return { ...document, loc: new Location(startToken, endToken, new Source(query)) };
+  // Not a copy, which would lack the number of its tokens.
+  return Object.assign(document, { loc: new Location(startToken, endToken, new Source(query)) });
 }
 
 /** Where an error is: where its nodes begin. */
