@@ -115,7 +115,8 @@ export async function createFeed(options: FeedOptions): Promise<Feed> {
     const { bounds, found } = read;
     if (id !== bounds.id || seq < bounds.pruned || seq > bounds.head) throw expired();
     // Another entry at this place, or none, means like a place past the head that the database was restored from a backup.
-    if (found ? found.witness !== witness : seq > bounds.pruned) throw expired();
+    // The entry may still be in memory here where the cursor's replica began after retention had deleted it.
+    if (found && witness !== '' ? found.witness !== witness : seq > bounds.pruned) throw expired();
     return seq;
   }
 

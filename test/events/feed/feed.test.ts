@@ -239,6 +239,19 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
       const after = await feed.position(third);
       await expectGot(follow(after), '4*');
     });
+
+    test('from a feed that began when no event was left is valid in one that still has the last in memory', async () => {
+      const member = follow();
+      await append(3);
+      await expectGot(member, '1 2 3');
+      await deleteAll();
+      const late = await openFeed();
+      const cursor = late.cursor(late.place());
+      await append(1, { receivedAt: testLog.clock.iso() });
+      const after = await feed.position(cursor);
+      expect(after).toBe(3);
+      await expectGot(follow(after), '4*');
+    });
   });
 
   test('refuses a cursor with CURSOR_EXPIRED if a restore has replaced its entry', async () => {
