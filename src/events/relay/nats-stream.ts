@@ -6,8 +6,8 @@ import type { NatsServers } from '../../config/nats-servers.js';
 export interface NatsStream {
   /** How long a message may be. */
   readonly maxBytes: number;
-  /** The number of the last message; 0 if there is none. */
-  lastSequence(): Promise<number>;
+  /** Resolves with the number of the last message; 0 if there is none. Creates the stream anew if it is gone. */
+  begin(): Promise<number>;
   /** Publishes a message; resolves with its number. Rejects unless `last` was that of the last one. */
   publish(message: string, last: number): Promise<number>;
   /**
@@ -68,7 +68,7 @@ export async function openNatsStream(servers: NatsServers, id: string): Promise<
     const client = jetstream(connection, { timeout: timeoutMs });
     return {
       maxBytes: Math.min(connection.info?.max_payload ?? maxMessageBytes, maxMessageBytes) - headerBytes,
-      lastSequence: async () => (await manager.streams.info(nameOf(id))).state.last_seq,
+      begin: () => ensureStream(manager, id),
       publish: async (message, lastSequence) =>
         (await client.publish(subjectOf(id), message, { expect: { lastSequence } })).seq,
       async hear(take) {
@@ -85,9 +85,9 @@ export async function openNatsStream(servers: NatsServers, id: string): Promise<
 
 /**
  * Creates the stream, in memory, since the log is elsewhere: with three copies, or as many as the cluster has servers. It
- * is given more if it was made while a server was away.
+ * is given more if it was made while a server was away. Resolves with the number of its last message.
  */
-async function ensureStream(manager: JetStreamManager, id: string): Promise<void> {
+async function ensureStream(manager: JetStreamManager, id: string): Promise<number> {
   const { JetStreamApiError, StorageType } = await import('@nats-io/jetstream');
   const name = nameOf(id);
   const config = {
@@ -103,12 +103,13 @@ async function ensureStream(manager: JetStreamManager, id: string): Promise<void
   for (const num_replicas of [3, 2, 1].filter((more) => more > copies)) {
     try {
       const changed = { ...config, num_replicas };
-      await (info ? manager.streams.update(name, changed) : manager.streams.add(changed));
-      return;
+      const { state } = await (info ? manager.streams.update(name, changed) : manager.streams.add(changed));
+      return state.last_seq;
     } catch (error) {
       if (!(error instanceof JetStreamApiError)) throw error;
       fault = error;
     }
   }
   if (!info) throw fault;
+  return info.state.last_seq;
 }

@@ -70,7 +70,7 @@ export class Publisher {
     const bell = this.#listen(ended);
     try {
       let { place } = await findEnd(log);
-      let last = await stream.lastSequence();
+      let last = await stream.begin();
       // So that replicas know that entries come from here on; one at another place looks what has happened.
       last = await stream.publish(sealReference(sealer, place, place), last);
       this.#outage.up();

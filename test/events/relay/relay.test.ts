@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { jetstreamManager } from '@nats-io/jetstream';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createFeed } from '../../../src/events/feed/feed.js';
@@ -281,6 +282,16 @@ describe.skipIf(noPostgres ?? noNats)('the relay', () => {
     await expect.poll(() => reads.length, { timeout: 10_000 }).toBeGreaterThan(1);
     // The pause is of a second; a timer may be early by a little.
     expect(reads[1]! - reads[0]!).toBeGreaterThan(900);
+  });
+
+  test('makes the stream again if it is gone while the connection lasts', async () => {
+    const replica = await openReplica();
+    await getInStep([replica]);
+    const { streams } = await jetstreamManager(client);
+    await streams.delete(await streams.find(await subject()));
+    await append([replica], 2);
+    await getInStep([replica]);
+    expect(replica.member.got).toEqual(events(1, head));
   });
 
   test('may be unreachable at the start and later, and logs that once', async () => {
