@@ -191,7 +191,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
         boundUnreadBody(compiledQueries?.before(handler) ?? handler),
       );
       const guarded = guardHost(hostFault, refuseEarly, serveWebhooks(receiver, connections, inTurn));
-      const take = boundHeaders((request, response) => {
+      const take = boundHeaders(refuseEarly, (request, response) => {
         drain.track(response);
         request.url = originForm(request.url!);
         guarded(request, response);

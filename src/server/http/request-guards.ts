@@ -23,20 +23,21 @@ const headerBytes = 120;
  * Refuses a request with too many headers, and closes its connection: they take a hundred times as much memory as on the
  * wire. Also refuses one with a media type, or a list of those it accepts, so long that reading it would hold up others.
  */
-export function boundHeaders(next: RequestListener): RequestListener {
+export function boundHeaders(refuse: Refuse, next: RequestListener): RequestListener {
   return (request, response) => {
     const { socket } = request;
     // Node.js goes on parsing what it has read of a connection that is cut off.
     if (socket.destroyed || socket.writableEnded) return;
-    const refusing = refusalOf(request);
-    if (!refusing) return next(request, response);
+    const fault = headerFault(request);
+    if (!fault) return next(request, response);
     // One that is pipelined would be kept until its turn comes.
-    if (response.socket) respond(request, response, refusing);
-    else socket.destroy();
+    if (!response.socket) return void socket.destroy();
+    const answer = refuse(request, ...fault);
+    respond(request, response, fault === tooManyHeaders ? endsConnection(answer) : answer);
   };
 }
 
-function refusalOf(request: IncomingMessage): Answer | undefined {
+function headerFault(request: IncomingMessage): readonly [status: number, fault: string] | undefined {
   if (request.rawHeaders.length > 2 * maxHeaders) return tooManyHeaders;
   // Not before: `headers` is made when it is read.
   const { accept = '', 'content-type': type = '' } = request.headers;
@@ -221,8 +222,7 @@ export function refuseExpectation(refuse: Refuse): RequestListener {
 export function inFormOfReceiver(refuse: Refuse): Refuse {
   return (request, status, fault) => {
     const isDelivery = originForm(request.url!).startsWith(webhookPrefix);
-    const code = STATUS_CODES[status]!.toUpperCase().replaceAll(' ', '_');
-    return isDelivery ? refusal(status, code, fault) : refuse(request, status, fault);
+    return isDelivery ? refusal(status, fault) : refuse(request, status, fault);
   };
 }
 
@@ -241,7 +241,8 @@ export function refuseMalformed({ code }: Error & { readonly code?: string }, so
 }
 
 /** A refusal as the webhook receiver gives it; also used where the path of the request cannot be known. */
-function refusal(status: number, code: string, message: string): Answer {
+function refusal(status: number, message: string): Answer {
+  const code = STATUS_CODES[status]!.toUpperCase().replaceAll(' ', '_');
   const body = JSON.stringify({ error: { code, message } });
   return { status, headers: { 'content-type': 'application/json' }, body };
 }
@@ -251,13 +252,11 @@ function endsConnection(answer: Answer): Answer {
   return { ...answer, headers: { ...answer.headers, connection: 'close' } };
 }
 
-const tooManyHeaders = endsConnection(
-  refusal(431, 'HEADERS_TOO_LARGE', `There are more than ${maxHeaders} headers.`),
-);
-const longMediaType = refusal(415, 'MEDIA_TYPE_TOO_LONG', 'The media type of the body is too long.');
-const longAccept = refusal(406, 'ACCEPT_TOO_LONG', 'The list of media types in `Accept` is too long.');
-const notHttp = refusal(400, 'BAD_REQUEST', 'This is not a valid HTTP/1.1 request.');
+const tooManyHeaders = [431, `There are more than ${maxHeaders} headers.`] as const;
+const longMediaType = [415, 'The media type of the body is too long.'] as const;
+const longAccept = [406, 'The list of media types in `Accept` is too long.'] as const;
+const notHttp = refusal(400, 'This is not a valid HTTP/1.1 request.');
 const malformed: Readonly<Record<string, Answer>> = {
-  HPE_HEADER_OVERFLOW: refusal(431, 'HEADERS_TOO_LARGE', 'The headers are too large.'),
-  ERR_HTTP_REQUEST_TIMEOUT: refusal(408, 'REQUEST_TIMEOUT', 'The request took too long to arrive.'),
+  HPE_HEADER_OVERFLOW: refusal(431, 'The headers are too large.'),
+  ERR_HTTP_REQUEST_TIMEOUT: refusal(408, 'The request took too long to arrive.'),
 };

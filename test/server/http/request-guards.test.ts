@@ -220,9 +220,17 @@ describe('an invalid request to a webhook', () => {
     [400, 'BAD_REQUEST', () => lines('BREW', webhook, [])],
     [400, 'BAD_REQUEST', () => lines('POST', webhook, ['Content-Length: 2', 'Content-Length: 3'], '{}')],
     [400, 'BAD_REQUEST', () => lines('POST', webhook, ['Transfer-Encoding: chunked'], 'no length\r\n')],
-    [431, 'HEADERS_TOO_LARGE', () => lines('POST', webhook, [`X: ${'x'.repeat(20_000)}`])],
-    [431, 'HEADERS_TOO_LARGE', () => lines('POST', webhook, ['Content-Length: 0', ...emptyHeaders(199)])],
-    [431, 'HEADERS_TOO_LARGE', () => lines('POST', webhook, ['Content-Length: 0', ...emptyHeaders(1_990)])],
+    [431, 'REQUEST_HEADER_FIELDS_TOO_LARGE', () => lines('POST', webhook, [`X: ${'x'.repeat(20_000)}`])],
+    [
+      431,
+      'REQUEST_HEADER_FIELDS_TOO_LARGE',
+      () => lines('POST', webhook, ['Content-Length: 0', ...emptyHeaders(199)]),
+    ],
+    [
+      431,
+      'REQUEST_HEADER_FIELDS_TOO_LARGE',
+      () => lines('POST', webhook, ['Content-Length: 0', ...emptyHeaders(1_990)]),
+    ],
     [417, 'EXPECTATION_FAILED', () => delivery(webhook, 'evt_expects', ['Expect: 200-ok'])],
   ])('is answered %i in the shape of the receiver’s refusals: %s', async (status, code, request) => {
     const { socket, answer } = open();
@@ -260,15 +268,21 @@ test('200 headers are taken, and pipelined requests with more cut the connection
 });
 
 test.each([
-  [415, 'MEDIA_TYPE_TOO_LONG', `Content-Type: application/json;${' '.repeat(500)}x`],
-  [406, 'ACCEPT_TOO_LONG', `Accept: ${'a/b,'.repeat(260)}`],
-  [200, '__typename', `Accept: ${'a/b,'.repeat(250)}application/json`],
-])('%i: %s is the answer to media types of that length', async (status, said, header) => {
+  [431, '"BAD_REQUEST"', emptyHeaders(199)],
+  [415, '"BAD_REQUEST"', [`Content-Type: application/json;${' '.repeat(500)}x`]],
+  [406, '"BAD_REQUEST"', [`Accept: ${'a/b,'.repeat(260)}`]],
+  [200, '__typename', [`Accept: ${'a/b,'.repeat(250)}application/json`]],
+])('%i: an operation with such headers is answered as a GraphQL response, with its id', async (...given) => {
+  const [status, said, more] = given;
   const { socket, answer } = open();
   const body = '{"query":"{ __typename }"}';
-  const types = header.startsWith('Accept') ? ['Content-Type: application/json', header] : [header];
-  socket.write(lines('POST', '/graphql', [...types, `Content-Length: ${body.length}`], body));
-  expect(await answer()).toMatchObject({ status, body: expect.stringContaining(said) });
+  const length = `Content-Length: ${body.length}`;
+  const type = more[0]!.startsWith('Content-Type') ? [] : ['Content-Type: application/json'];
+  socket.write(lines('POST', '/graphql', ['X-Request-Id: mine', length, ...type, ...more], body));
+  const { headers, ...answered } = await answer();
+  expect(answered).toEqual({ status, body: expect.stringContaining(said) });
+  for (const header of ['x-request-id: mine', 'cache-control: no-store'])
+    expect(headers).toContain(`\r\n${header}\r\n`);
 });
 
 test('a body in chunks of a single byte is answered like any other', async () => {
