@@ -87,6 +87,23 @@ test('so has each over a websocket or a stream, subscriptions and what is refuse
   leaving.abort();
 });
 
+test('a subscription over a websocket that its user has no room for has one line, with the code', async () => {
+  const client = testbed.socket(await testbed.signIn());
+  const fields = Array.from({ length: 400 }, (_, at) => `a${at}: type`).join(' ');
+  const large = `shipmentUpdates { shipment { events(first: 100) { nodes { ${fields} } } } }`;
+  let refused: unknown;
+  for (const name of ['Held1', 'Held2', 'Refused'])
+    client.subscribe(
+      { query: `subscription ${name} { ${large} }` },
+      { next() {}, error: (reason) => (refused ??= reason), complete() {} },
+    );
+  const seen = () =>
+    lines('operation').filter(({ operation }) => /^(Held\d|Refused)$/.test(String(operation)));
+  await expect.poll(() => refused).toMatchObject([{ extensions: { code: 'RATE_LIMITED' } }]);
+  const told = { transport: 'websocket', type: 'subscription' };
+  expect(seen()).toMatchObject([told, told, { ...told, operation: 'Refused', code: 'RATE_LIMITED' }]);
+});
+
 test('sign-ins, refused ones and sign-outs are marked for an audit, without addresses', async () => {
   const token = await testbed.signIn();
   const wrong = 'mutation { signIn(input: { email: "ann@example.com", password: "x" }) { errors { code } } }';

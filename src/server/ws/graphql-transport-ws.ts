@@ -12,6 +12,7 @@ import { CloseCode, makeServer, type Context as GraphqlSocket, type SubscribePay
 import type { Context, MakeContext } from '../../api/context.js';
 import type { Session } from '../../domains/sessions/session.js';
 import type { Sessions } from '../../domains/sessions/sessions.js';
+import type { GatewayError } from '../../graphql/errors.js';
 import { LightAbortController } from '../../lib/async/abort.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import type { ClientConnections } from '../http/client-connections.js';
@@ -170,10 +171,17 @@ class Protocol {
 
   /** As `Fanout.subscribe`, but what it rejects with ends the subscription. */
   async subscribe(args: LiveSubscription): ReturnType<Fanout['subscribe']> {
-    const updates = await this.#options.fanout.subscribe(args).catch(failedStream);
+    const { fanout, meter } = this.#options;
     const context = args.contextValue as Context;
-    if (Symbol.asyncIterator in updates) this.#options.meter.note(measured(args), context);
-    return updates;
+    try {
+      const updates = await fanout.subscribe(args);
+      if (Symbol.asyncIterator in updates) meter.note(measured(args), context);
+      return updates;
+    } catch (error) {
+      const { extensions = { code: 'INTERNAL_SERVER_ERROR' } } = error as Partial<GatewayError>;
+      meter.note(measured(args), context, [{ extensions }]);
+      return failedStream(error);
+    }
   }
 
   /** What the client sees of the result of a query, or of a subscription that its resolver refuses. */
