@@ -111,6 +111,11 @@ export async function withLease<Result>(
   }
 }
 
+/** Whether this has not been true, under this key and in any process, for `ttlMs`. Nobody is waited for. */
+export function isTurn(database: Database, key: string, ttlMs: number): Promise<boolean> {
+  return take(database, keyText(key), randomUUID(), { ttlMs });
+}
+
 /**
  * Resolves when the current holder of this lease, if any, has ended: what it stored can then be read. Later holders are
  * not waited for. If there is a holder, `begun` is called first.

@@ -31,6 +31,8 @@ const dayMs = 86_400_000;
 const hourMs = 3_600_000;
 const stepSize = 500;
 const minuteMs = 60_000;
+/** Less than a minute, so that all replicas together try once a minute: a dump may hold the table for hours. */
+const dividePauseMs = 50_000;
 const undivided = 'the log could not be divided into partitions; this is tried again in a minute';
 const skewed = 'old events are not deleted: the clocks of this process and of the database differ by minutes';
 
@@ -77,7 +79,7 @@ export function startRetention(options: RetentionOptions): Retention {
     prune().catch((err: unknown) => telemetry.log.error({ err }, 'old events could not be deleted'));
   };
   const divideInBackground = (divided: EventPartitions) => {
-    next(() => divided.divide(stopping.signal)).catch((err: unknown) => {
+    next(() => divided.divide(stopping.signal, dividePauseMs)).catch((err: unknown) => {
       if (!stopping.signal.aborted) telemetry.log.warn({ err }, undivided);
     });
   };

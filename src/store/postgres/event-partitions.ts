@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { sql, type RawBuilder } from 'kysely';
 import type { Logger } from 'pino';
 import type { Database } from '../database.js';
-import { withLease } from '../leases.js';
+import { isTurn, withLease } from '../leases.js';
 import type { Executor } from '../store.js';
 import { indexTimeoutMs } from './time-limits.js';
 
@@ -72,14 +72,16 @@ export class EventPartitions {
 
   /**
    * Divides the log if it is large enough, and closes the last partition if it is. Ends what a process that died has
-   * left half done. One replica does it at a time; the signal interrupts it.
+   * left half done. One replica does it at a time; the signal interrupts it. Whoever uses the table may have to wait for
+   * an attempt, so for `pauseMs` none is made after another, by whichever replica.
    */
-  async divide(signal: AbortSignal = new AbortController().signal): Promise<void> {
+  async divide(signal: AbortSignal = new AbortController().signal, pauseMs = 0): Promise<void> {
     if (!(await this.#due()) && !(await this.#leftBehind())) return;
     await withLease(this.#database, 'event-partitions', { ...lease, signal }, async () => {
       await this.#unbind(signal);
       const due = await this.#due();
-      if (due) await this.#close(due, signal);
+      if (due && (await isTurn(this.#database, 'event-partitions turn', pauseMs)))
+        await this.#close(due, signal);
     });
   }
 

@@ -185,6 +185,17 @@ describe.skipIf(noPostgres)('the partitions of a log', () => {
     expect(await read()).toEqual(numbers(1, 60));
   });
 
+  test('are tried for by one of several replicas while somebody reads the table for long', async () => {
+    await append(30);
+    const { database } = testLog;
+    const replicas = Array.from({ length: 3 }, () => new EventPartitions(database, silent, sizes));
+    await database.kysely.transaction().execute(async (holder) => {
+      await sql`lock table events in access share mode`.execute(holder);
+      const divided = await Promise.allSettled(replicas.map((replica) => replica.divide(undefined, 10_000)));
+      expect(divided.filter(({ status }) => status === 'rejected')).toHaveLength(1);
+    });
+  });
+
   test('are not made if an event is past their bounds, and no event is refused then', async () => {
     await append(30);
     const { kysely } = testLog.database;
