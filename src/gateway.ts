@@ -48,6 +48,8 @@ import { createTelemetry, type Telemetry } from './lib/telemetry/telemetry.js';
 export interface Gateway {
   /** Where it listens. */
   readonly url: string;
+  /** Where it serves `/metrics`. */
+  readonly metricsUrl: string;
   /** Resolves when it cannot go on: it should be stopped and the process ended, so that a supervisor starts another. */
   readonly failed: Promise<Error>;
   /** From now on these grants hold; what a live subscription may no longer see ends. */
@@ -229,7 +231,8 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
       }),
     );
     address ||= server.url;
-    return { url: server.url, failed: database.lost, regrant: (table) => grants.replace(table), stop };
+    const { url, metricsUrl } = server;
+    return { url, metricsUrl, failed: database.lost, regrant: (table) => grants.replace(table), stop };
   } catch (error) {
     await stop().catch(() => undefined); // logged already, and not why the start failed
     throw error;

@@ -57,6 +57,15 @@ test.each(['PORT', 'METRICS_PORT'])(
   },
 );
 
+test('prints where its metrics are, also at a free port', async () => {
+  const gateway = await startGatewayProcess({ DATABASE_URL: await createTestFile(), METRICS_PORT: '0' });
+  onTestFinished(async () => void (await gateway.end('SIGKILL')));
+  await expect.poll(() => gateway.output()).toContain('Trivium is ready');
+  const [, metrics = ''] = /^ +Metrics +(\S+)$/m.exec(gateway.output()) ?? [];
+  expect(new URL(metrics).port).not.toBe(new URL(gateway.url).port);
+  expect(await (await fetch(metrics)).text()).toContain('trivium_build_info');
+});
+
 test('the sandbox keeps a rotated secret beside the database, wherever the gateway was started', async () => {
   const url = await createTestFile();
   const port = String(await freePort());

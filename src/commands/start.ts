@@ -45,7 +45,7 @@ export async function runGateway(program: Program, fail: (error: unknown) => voi
   // A supervisor starts a new process, which can do what this one no longer can.
   void gateway.failed.then(() => end(1));
   telemetry.log.info({ url: gateway.url, node: process.version, pid: process.pid }, 'started');
-  say(welcome(gateway.url, config, sandbox));
+  say(welcome(gateway, sandbox));
 }
 
 /** How long a stop waits for the collector to take the last spans. */
@@ -171,8 +171,7 @@ function watchGrants(
 }
 
 /** The addresses; the last line says that it is ready, which supervisors and scripts wait for. */
-function welcome(url: string, config: Config, sandbox: RunningSandbox | undefined): string {
-  const metrics = config.metricsPort === undefined ? [`  Metrics        ${url}/metrics`] : [];
+function welcome({ url, metricsUrl }: Gateway, sandbox: RunningSandbox | undefined): string {
   const demo = sandbox && [
     `  Sandbox        ${sandbox.url}   (stands in for the upstream services; not for production)`,
     ...sandbox.users.map(
@@ -188,7 +187,7 @@ function welcome(url: string, config: Config, sandbox: RunningSandbox | undefine
     `  Schema (SDL)   ${url}/schema.graphql`,
     `  Documentation  ${url}/docs`,
     `  Health         ${url}/livez  ${url}/readyz`,
-    ...metrics,
+    `  Metrics        ${metricsUrl}`,
     ...(demo ?? []),
     ``,
     `Trivium is ready.`,

@@ -1,5 +1,5 @@
 import { createServer, METHODS } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Server as Listener } from 'node:net';
 import cookie from '@fastify/cookie';
 import cors from '@fastify/cors';
 import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
@@ -63,6 +63,8 @@ import { createGraphqlSockets } from './ws/websocket-server.js';
 export interface Server {
   /** Where this machine reaches it. */
   readonly url: string;
+  /** Where it serves `/metrics`. */
+  readonly metricsUrl: string;
   /** Stops listening, lets requests in flight finish, and closes the sockets; takes 10 seconds at most. */
   stop(): Promise<void>;
 }
@@ -125,8 +127,7 @@ const preflightSeconds = 600;
 export async function startServer(options: ServerOptions): Promise<Server> {
   const { host, port, publicUrl, schema, sessions, receiver, database, telemetry, ledger } = options;
   let allowed: ReadonlySet<string> = new Set();
-  let actualPort = port;
-  const address = () => publicUrl ?? `http://${reachable(host)}:${actualPort}`;
+  const address = () => publicUrl ?? urlOf(host, app.server);
   const origins = createAllowedOrigins(() => allowed, telemetry);
   const callers = createCallers(sessions, origins, cookieNameOf(publicUrl));
   const rules = createRules(options);
@@ -261,17 +262,17 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   telemetry.metrics.gauge('trivium_websockets', 'Open websockets.', () => sockets.size);
   // Fastify goes on listening, at the second address of `localhost`, when the first one already takes requests.
   app.server.once('listening', () => {
-    ({ port: actualPort } = app.server.address() as AddressInfo);
-    allowed = new Set([...ownOrigins(host, actualPort, publicUrl), ...options.allowedOrigins]);
+    const { port: actual } = app.server.address() as AddressInfo;
+    allowed = new Set([...ownOrigins(host, actual, publicUrl), ...options.allowedOrigins]);
   });
   await app.listen({ host, port });
   const metricsServer = await startMetricsServer(options).catch(async (error: unknown) => {
     await app.close();
     throw error;
   });
-
   return {
-    url: `http://${reachable(host)}:${actualPort}`,
+    url: urlOf(host, app.server),
+    metricsUrl: `${urlOf(host, metricsServer ?? app.server)}/metrics`,
     async stop() {
       await drain.run(app.server, async () => {
         streams.retire();
@@ -286,11 +287,11 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   };
 }
 
-/** The host part of an address at which this machine reaches what listens on `host`. */
-function reachable(host: string): string {
-  if (host === '0.0.0.0') return '127.0.0.1';
-  if (host === '::') return '[::1]';
-  return host.includes(':') ? `[${host}]` : host;
+/** Where this machine reaches what listens on `host`. */
+function urlOf(host: string, listening: Listener): string {
+  const { port } = listening.address() as AddressInfo;
+  const address = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host;
+  return `http://${address.includes(':') ? `[${address}]` : address}:${port}`;
 }
 
 /** For Fastify's schema compilers, a hundred files to load: no route of ours has a schema. */
