@@ -57,7 +57,8 @@ export class TimelineFence {
     this.see(timeline);
     if (timeline > 0 && timeline < this.#highest)
       throw new UnfitServer(
-        `the server is on timeline ${timeline}, but there has been ${this.#highest}: it is an old primary`,
+        `the server is on timeline ${timeline}, but there has been ${this.#highest}: it is an old primary (or newly made: ` +
+          'then restart this process)',
       );
   }
 
