@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { ConfigError, faultsOf, withFiles, withoutEmpty, type Environment } from './environment.js';
-import { sandboxSettings, settings, type SettingDoc, type Settings } from './settings.js';
+import { fileSettings, sandboxSettings, settings, type SettingDoc, type Settings } from './settings.js';
 
 /** The required settings of the upstream services: all of them are given, or none (then the sandbox stands in). */
 const upstreamNames = [
@@ -42,7 +42,7 @@ export type GatewayConfig = Config & { readonly upstreams: Upstreams };
  */
 export function readConfig(environment: Environment, read: (path: string) => string): Config {
   const faults: string[] = [];
-  const given = withFiles(withoutEmpty(environment), Object.keys(settings.shape), read, faults);
+  const given = withFiles(withoutEmpty(environment), fileSettings, read, faults);
   const parsed = settings.safeParse(given);
   faults.push(...faultsOf(parsed), ...missing(given));
   if (!parsed.success || faults.length > 0) throw new ConfigError(faults);

@@ -253,6 +253,9 @@ export const settings = z.object({
 /** The settings' values, typed. */
 export type Settings = z.infer<typeof settings>;
 
+/** Those that may be given as a file: OpenTelemetry reads its own by itself, from the environment alone. */
+export const fileSettings = Object.keys(settings.shape).filter((name) => !name.startsWith('OTEL_'));
+
 /** The settings of a standalone sandbox (`trivium sandbox`). */
 export const sandboxSettings = z.object({
   SANDBOX_PORT: whole(0, 65_535).default(4010),

@@ -1,9 +1,9 @@
 import leven from 'leven';
 import { withoutEmpty, type Environment } from './environment.js';
-import { sandboxSettings, settings } from './settings.js';
+import { fileSettings, sandboxSettings, settings } from './settings.js';
 
 const known = Object.keys({ ...settings.shape, ...sandboxSettings.shape });
-const withFile = known.flatMap((name) => [name, `${name}_FILE`]);
+const withFile = [...known, ...fileSettings.map((name) => `${name}_FILE`)];
 
 /** Words that our names begin with, but for those that others use as well. */
 const families = new Set(

@@ -13,6 +13,8 @@ test.each([
   ['HOSTS', 'HOST'],
   ['PAYMENTS_WEBHOOKS', 'PAYMENT_WEBHOOKS'],
   ['EVENT_RETENTION', 'EVENT_RETENTION_DAYS'],
+  ['OTEL_EXPORTER_OTLP_ENDPOINT_FILE', 'OTEL_EXPORTER_OTLP_ENDPOINT'],
+  ['GATEWAY_URL_FILE', 'GATEWAY_URL'],
 ])('%s is not a setting: %s is meant', (given, meant) => {
   expect(warningsOf({ [given]: 'value-that-is-not-shown' })).toEqual([
     `${given} is not a setting, and has no effect: is ${meant} meant?`,
