@@ -199,14 +199,20 @@ async function keepPreviousUntil(kysely: Executor, engine: Engine): Promise<void
   await addColumn(kysely, engine, ['webhook_secrets', 'previous_until', 'integer']);
 }
 
-/** A migration of whole tables; on large ones that takes longer than a statement otherwise may. */
+/**
+ * A migration of whole tables; on large ones that takes longer than a statement otherwise may. It does not wait for a table
+ * for long: all who use it, like replicas of an earlier version, would wait behind it.
+ */
 function longMigration(
   engine: Engine,
   migrateTables: (kysely: Executor, engine: Engine) => Promise<void>,
 ): Migration {
   return {
     async up(kysely: Executor) {
-      if (engine === 'postgres') await sql`set local statement_timeout = 0`.execute(kysely);
+      if (engine === 'postgres') {
+        await sql`set local statement_timeout = 0`.execute(kysely);
+        await sql`set local lock_timeout = '10s'`.execute(kysely);
+      }
       await migrateTables(kysely, engine);
     },
   };

@@ -273,6 +273,20 @@ test.skipIf(noPostgres)('on postgres, a replica waits while another one creates 
   await expect(opening).resolves.toHaveLength(2);
 });
 
+test.skipIf(noPostgres)(
+  'on postgres, a start fails where somebody holds a table for long: all who use it would wait behind it',
+  { timeout: 40_000 },
+  async () => {
+    const url = await createEarlierDatabase(await createTestDatabase());
+    const release = await lockPayments(url);
+    await expect(openDatabase(url, { log: silent })).rejects.toThrow(/lock timeout/);
+    await release();
+    const { kysely } = await open(url);
+    for (const name of laterIndexes)
+      await expect(kysely.schema.dropIndex(name).execute()).resolves.toBeUndefined();
+  },
+);
+
 test('statements of migrations that pass over whole tables may take longer than others on Postgres', async () => {
   const statements: string[] = [];
   const kysely = new Kysely<Tables>({
