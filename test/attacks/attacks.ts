@@ -133,8 +133,10 @@ const fragments = (count: number) =>
 
 /** A masked frame of a client, with its payload. */
 function frame(opcode: number, payload = ''): Buffer {
+  const { length } = payload;
+  const size = length < 126 ? [length] : [126, length >> 8, length & 0xff];
   return Buffer.concat([
-    Buffer.from([0x80 | opcode, 0x80 | payload.length, 0, 0, 0, 0]),
+    Buffer.from([0x80 | opcode, 0x80 | size[0]!, ...size.slice(1), 0, 0, 0, 0]),
     Buffer.from(payload),
   ]);
 }
@@ -298,6 +300,12 @@ export const attacks: Readonly<Record<string, Attack>> = {
     frames(frame(1, '{"type":"ping"}'), 65_000),
     false,
   ),
+  'long pings of the protocol before it is known who calls': flood(
+    600,
+    frames(frame(1, `{"type":"ping","payload":${empties.slice(0, 16_000)}{}]}`), 65_000),
+    false,
+  ),
+  pings: flood(100, frames(frame(9), 65_000), true),
   'pings of the protocol': flood(100, frames(frame(1, '{"type":"ping"}'), 65_000), true),
   'messages about operations that there are not': flood(
     100,

@@ -62,6 +62,8 @@ class GraphqlWebsockets implements GraphqlSockets {
     maxPayload: maxMessageBytes,
     maxFragments,
     perMessageDeflate: false,
+    // There may be ten thousand frames in a chunk: one of each socket in a turn of the event loop.
+    allowSynchronousEvents: false,
     handleProtocols: (offered) => offered.has(GRAPHQL_TRANSPORT_WS_PROTOCOL) && GRAPHQL_TRANSPORT_WS_PROTOCOL,
   });
   readonly #connections = new Set<Connection>();

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { WebSocket, type ClientOptions } from 'ws';
@@ -144,6 +144,23 @@ describe('a new connection', () => {
     const query = `{ __typename } #${'x'.repeat(100_000)}`;
     socket.send({ type: 'subscribe', id: '1', payload: { query } });
     expect(await socket.next('1')).toMatchObject({ type: 'next' });
+    socket.close();
+  });
+
+  test('has its pings answered one in a turn of the event loop, however many come together', async () => {
+    const socket = new WebSocket(`${testbed.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws');
+    let answered = 0;
+    socket.on('pong', () => (answered += 1));
+    const [response] = (await once(socket, 'upgrade')) as [IncomingMessage];
+    const ping = Buffer.from([0x89, 0x80, 0, 0, 0, 0]); // masked, with nothing in it
+    response.socket.write(Buffer.concat(Array.from({ length: 1_000 }, () => ping)));
+    let most = 0;
+    while (answered < 1_000) {
+      const before = answered;
+      await turn();
+      most = Math.max(most, answered - before);
+    }
+    expect(most).toBeLessThan(10);
     socket.close();
   });
 
@@ -603,6 +620,7 @@ describe('a socket', () => {
     expect([type, payload[0].extensions]).toEqual(['error', { code: 'RATE_LIMITED', retryAfter: 1 }]);
     expect(Number(id)).toBeGreaterThan(100);
     socket.close();
+    await socket.closed;
     // Variables that the operation does not declare mean nothing.
     const another = await connect();
     for (const at of numbers(120)) subscribe(another, at, large, { x: 'same', y: at });
@@ -671,6 +689,7 @@ describe('a socket', () => {
       socket.send({ id, type: 'complete' });
       subscribe(socket, id, shipmentUpdates, { after });
     }
+    await ask(socket, '{ __typename }'); // what comes before is done by then
     const { emitShipment } = testbed.sandbox.webhooks;
     await emitShipment({ id: 'evt_h1' });
     await emitShipment({ id: 'evt_h2' });

@@ -29,6 +29,8 @@ const controlHead = 6;
 /** What each chunk of a message takes in the heap, and what is not worth charging. */
 const chunkBytes = 250;
 const littleArriving = 4 * 1024;
+/** What `ws` may have of a socket behind the message that it tells of: it reads no more then. */
+const mostBehind = 128 * 1024;
 /** In bytes: a longer message waits for its turn to be parsed, and a shorter one is charged with its operation. */
 const longMessage = 16 * 1024;
 const shortMessage = 1024;
@@ -75,6 +77,8 @@ export class Connection implements ProtocolSocket {
   /** Those of pings and pongs among them. */
   #controlBytes = 0;
   #chunks = 0;
+  /** Messages that were taken as soon as they were complete. */
+  #completed = 0;
   readonly #leaving: Holding;
   /** Messages that wait for one before them. */
   #waiting: Buffer[] | undefined = undefined;
@@ -193,19 +197,34 @@ export class Connection implements ProtocolSocket {
       messages += 1;
       // Those few have a deadline.
       const isUnknown = this.session === undefined;
+      const isLong = data.length > (isUnknown ? shortMessage : longMessage);
       if (isUnknown && messages > maxUnknownMessages) this.socket.terminate();
-      else if (this.#waiting || data.length > longMessage || !(isUnknown || isTurnShort()))
-        this.#keep(data, operations);
+      else if (this.#waiting || isLong || !(isUnknown || isTurnShort())) this.#keep(data, operations);
       else {
-        this.#clearArriving();
+        this.#completed += 1;
+        if (this.#arrivingBytes <= littleArriving) this.#clearArriving();
+        else this.#clearOnceRead(this.#completed);
         this.#take(data, operations);
       }
     });
   }
 
+  /** `ws` tells of one message in a turn of the event loop: after one without, it has no whole one any more. */
+  #clearOnceRead(completed: number): void {
+    this.#boundArriving();
+    const clear = () => completed === this.#completed && !this.#waiting && this.#clearArriving();
+    setImmediate(() => setImmediate(clear));
+  }
+
+  /** Of what arrived, the message that is complete is no more. */
+  #boundArriving(): void {
+    this.#arrivingBytes = Math.min(this.#arrivingBytes, mostBehind);
+    this.#chunks = 1;
+  }
+
   /** Has a message wait for its turn, and for those before it; there may be thousands in one chunk. */
   #keep(data: Buffer, operations: Operations): void {
-    if (!this.#waiting) this.#clearArriving();
+    if (!this.#waiting) this.#boundArriving();
     this.#arrivingBytes += data.length;
     this.#chunks += 1;
     if (!this.#arriving.resize(this.#chunks * chunkBytes, this.#arrivingBytes)) this.socket.terminate();

@@ -11,9 +11,9 @@ import { Connection } from '../../../../src/server/ws/socket/connection.js';
 import { createTelemetry } from '../../../../src/lib/telemetry/telemetry.js';
 import { scrape } from '../../../support/metrics.js';
 
-/** Both ends of a new connection. */
+/** Both ends of a new connection, with frames as the gateway has them handled. */
 async function connect() {
-  const server = new WebSocketServer({ port: 0 });
+  const server = new WebSocketServer({ port: 0, allowSynchronousEvents: false });
   onTestFinished(() => server.close());
   const client = new WebSocket(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
   const [socket, request] = (await once(server, 'connection')) as [WebSocket, IncomingMessage];
@@ -107,7 +107,7 @@ test('takes a few messages in each turn of the event loop, if they take long, an
   const held = () => scrape(telemetry.metrics, 'trivium_memory_held_bytes{kind="arriving"}');
   await once(client, 'open');
   const sent = Array.from({ length: 60 }, (_, at) => at);
-  for (const payload of sent) client.send(JSON.stringify({ type: 'pong', payload }));
+  for (const payload of sent) client.send(JSON.stringify({ type: 'pong', payload, more: 'x'.repeat(200) }));
   let [most, charged] = [0, 0];
   while (handled.length < sent.length) {
     const before = handled.length;
