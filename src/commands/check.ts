@@ -4,6 +4,7 @@ import type { NatsServers } from '../config/nats-servers.js';
 import { warningsOf } from '../config/warnings.js';
 import { probeNats } from '../events/relay/nats-stream.js';
 import { readOrRefuse } from '../server/documents/watched-manifest.js';
+import { checkKeyBeside } from '../store/key-file.js';
 import { probeDatabase } from '../store/probe.js';
 import { say, CommandError, type Program } from './program.js';
 import { portBeside } from './sandbox.js';
@@ -20,6 +21,7 @@ export async function runCheck({ environment }: Program, probe: boolean): Promis
   for (const warning of [...warningsOf(environment), ...warningsOfDatabase(config)])
     say(`Warning: ${warning}`);
   if (config.trustedDocuments) await readOrRefuse(config.trustedDocuments.path);
+  if (!config.secretKeys) checkKeyBeside(config.databaseUrl);
   if (config.upstreams === null) {
     portBeside(environment);
     say('No service is set: the sandbox stands in.');

@@ -21,13 +21,28 @@ import { UnusableDatabase } from './sql/unusable-database.js';
  * database (for a development Postgres, in `data/`), readable by its owner only.
  */
 export function keyBeside(databaseUrl: string): Buffer {
+  const { path, key } = findKey(databaseUrl);
+  if (key) return key;
+  makeKey(path);
+  return readKey(path);
+}
+
+/** Throws an `UnusableDatabase` if a start would find no usable key for this database, and could not make one. */
+export function checkKeyBeside(databaseUrl: string): void {
+  findKey(databaseUrl);
+}
+
+/** The key, unless it is still to be made. */
+function findKey(databaseUrl: string): { readonly path: string; readonly key: Buffer | undefined } {
   const embedded = databaseUrl.startsWith('sqlite:') ? databaseUrl.slice('sqlite:'.length) : undefined;
   const path = embedded === undefined ? join('data', 'gateway.key') : `${embedded}.key`;
   const isNew = embedded === undefined || isEmpty(embedded); // checked before the key, which is written first
-  if (!existsSync(path)) {
-    if (!isNew) throw keyMissing(path, embedded);
-    makeKey(path);
-  }
+  if (existsSync(path)) return { path, key: readKey(path) };
+  if (!isNew) throw keyMissing(path, embedded);
+  return { path, key: undefined };
+}
+
+function readKey(path: string): Buffer {
   const key = Buffer.from(readFileSync(path, 'utf8'), 'base64');
   if (key.length !== 32) throw new UnusableDatabase(`The key file ${path} does not hold 32 bytes in base64.`);
   return key;

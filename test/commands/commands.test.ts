@@ -5,6 +5,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
@@ -91,6 +92,26 @@ test('check names what is wrong, missing or unknown, and exits with 1 for a faul
   expect(right.out).toContain('Warning: DATABASE_URL: the folder vat does not exist and will be made');
   expect(right.out).toContain('The settings are right.');
   expect(existsSync(join(right.cwd, 'vat'))).toBe(false);
+});
+
+test('check misses the key of a database that has one, and makes none', async () => {
+  const database = await createMigratedFile();
+  const file = database.slice('sqlite:'.length);
+  rmSync(`${file}.key`);
+  const missing = await trivium(['check'], { DATABASE_URL: database });
+  expect([missing.code, missing.told]).toEqual([
+    1,
+    expect.stringMatching(`^There is no key for the database ${file}: set SECRET_KEYS as before,`),
+  ]);
+  expect(existsSync(`${file}.key`)).toBe(false);
+  writeFileSync(`${file}.key`, 'short');
+  const unusable = await trivium(['check'], { DATABASE_URL: database });
+  expect([unusable.code, unusable.told]).toEqual([
+    1,
+    `The key file ${file}.key does not hold 32 bytes in base64.\n`,
+  ]);
+  const SECRET_KEYS = (await trivium(['keys'])).out;
+  expect((await trivium(['check'], { DATABASE_URL: database, SECRET_KEYS })).code).toBe(0);
 });
 
 test('check reads the port of the sandbox that stands in', async () => {
