@@ -212,9 +212,9 @@ class GatewaySessions implements Sessions {
     this.#watchers.recheck();
   }
 
-  async #whoIs({ token }: IssuedToken, signal: Signal): Promise<User> {
+  async #whoIs({ token }: IssuedToken, network: string, signal: Signal): Promise<User> {
     try {
-      return toUser(await this.#options.notes.me(token, signal));
+      return toUser(await this.#options.notes.me(token, signal, network));
     } catch (cause) {
       if (!(cause instanceof SessionEnded)) throw cause;
       // Not `SessionEnded`: the caller may be signed in already, and that session has not ended.
@@ -240,7 +240,7 @@ class GatewaySessions implements Sessions {
     unending.origin = signal.origin;
     const issued = await this.#options.notes.signIn(email, password, network, unending);
     if (issued === 'WRONG_CREDENTIALS') return issued;
-    const user = await this.#whoIs(issued, unending);
+    const user = await this.#whoIs(issued, network, unending);
     const token = randomBytes(32).toString('base64url');
     const session = await this.#stored.insert({
       id: digest(token),

@@ -46,6 +46,14 @@ describe('sign-ins at which the service fails', () => {
     expect((await testbed.ask(notes, {}, token)).errors).toBeUndefined();
   });
 
+  test('once they have a token pause no notes either', async () => {
+    const token = await testbed.signIn();
+    failing('notes', /me/, 33);
+    for (let count = 0; count < 11; count += 1)
+      expect(codesOf(await signIn(bob))).toEqual(['UPSTREAM_UNAVAILABLE']);
+    expect((await testbed.ask(notes, {}, token)).errors).toBeUndefined();
+  });
+
   test('from ten networks pause sign-in, but no notes', async () => {
     const token = await testbed.signIn();
     failing('notes', /token/, 10);

@@ -68,7 +68,8 @@ export interface NotesClient {
     network: string,
     signal?: Signal,
   ): Promise<IssuedToken | 'WRONG_CREDENTIALS'>;
-  me(token: string, signal?: Signal): Promise<Profile>;
+  /** With a `network` as for `signIn`: whose token it is is not known yet. */
+  me(token: string, signal?: Signal, network?: string): Promise<Profile>;
   list(token: string, query: PageQuery, signal?: Signal): Promise<ListedPage | Refused>;
   tags(token: string, signal?: Signal): Promise<readonly Tag[]>;
   create(token: string, note: NewNote, signal?: Signal): Promise<Note | Refused>;
@@ -148,8 +149,9 @@ class RestNotesClient implements NotesClient {
     return { token, expiresAt: askedAt + lifetime * 1000 };
   }
 
-  me(token: string, signal?: Signal): Promise<Profile> {
-    return this.#read(this.#profiles, { path: '/me', token, signal }, orUnusable(readProfile));
+  me(token: string, signal?: Signal, network?: string): Promise<Profile> {
+    const request = { path: '/me', token, caller: network, signal };
+    return this.#read(this.#profiles, request, orUnusable(readProfile));
   }
 
   tags(token: string, signal?: Signal): Promise<readonly Tag[]> {
@@ -202,11 +204,11 @@ class RestNotesClient implements NotesClient {
 
   #read<T>(
     calls: SharedCalls<T>,
-    { token, path, signal }: Omit<UpstreamRequest, 'method'> & { readonly token: string },
+    { signal, ...request }: Omit<UpstreamRequest, 'method'> & { readonly token: string },
     readAnswer: ReadAnswer<T>,
   ): Promise<T> {
-    const start = (shared: Signal) => this.#ask({ method: 'GET', path, token, signal: shared }, readAnswer);
-    return calls.share(token, path, start, signal);
+    const start = (shared: Signal) => this.#ask({ ...request, method: 'GET', signal: shared }, readAnswer);
+    return calls.share(request.token, request.path, start, signal);
   }
 
   /** Logs a refusal that is no fault of what was written. */
