@@ -3,7 +3,6 @@ import { createPace } from '../../lib/async/pace.js';
 import { createTurns } from '../../lib/async/turns.js';
 import type { MemoryLedger } from '../../lib/memory-ledger.js';
 import { OperationMemory } from '../../lib/operation-memory.js';
-import { maybeApplied } from './cost/document-limits.js';
 
 /** Admits operations, whichever way they come: each waits for its turn, and holds memory until it ends. */
 export interface Admission {
@@ -57,7 +56,7 @@ export const overloaded = refusalOf(
 );
 /** The answer in place of one that there is no memory for. */
 export const withheld = refusalOf(
-  `Too many long answers wait for you: ask again later, or for less. ${maybeApplied}`,
+  'Too many long answers wait for you: ask again later, or for less. A mutation may still have taken effect.',
 );
 
 function refusalOf(message: string) {
