@@ -1133,7 +1133,7 @@ export type WebhookEndpoint = Node & {
   readonly family: WebhookFamily;
   /** The global id. */
   readonly id: Scalars['ID']['output'];
-  /** When the last delivery in the log was received; null if the log has none. */
+  /** When the last new event in the log was received; null if the log has none. A delivery of a known event changes nothing. */
   readonly lastDeliveryAt?: Maybe<Scalars['DateTime']['output']>;
   /** Until when the previous secret is still accepted; null if only the current one is. */
   readonly previousSecretValidUntil?: Maybe<Scalars['DateTime']['output']>;

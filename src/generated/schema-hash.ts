@@ -1,2 +1,2 @@
 /** By which a client knows whether the gateway has the schema that it was built with. */
-export const schemaHash = '56c159a9e193e611';
+export const schemaHash = '9f3e60dceb849fd3';

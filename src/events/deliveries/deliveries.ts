@@ -13,7 +13,7 @@ export interface Deliveries {
   page(query: RowQuery<DeliveryPosition>, filter: DeliveryFilter): Promise<readonly WebhookDelivery[]>;
   /** The body as far as it is kept; of one in the log that is gone meanwhile, null. */
   body(delivery: WebhookDelivery): Promise<KeptBody>;
-  /** When the last delivery in the log was received, in milliseconds since the epoch; null if there is none. */
+  /** When the last event in the log was received, in milliseconds since the epoch; null if there is none. */
   lastAt(family: string, endpointId: string): Promise<number | null>;
 }
 
