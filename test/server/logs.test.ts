@@ -6,17 +6,31 @@ import { demo, startTestbed, type Testbed } from '../support/testbed.js';
 
 let testbed: Testbed;
 let sandbox: Sandbox;
-let notes: Awaited<ReturnType<typeof startRecordingProxy>>;
+/** In front of each service, by the setting of its address. */
+const proxies: Record<string, Awaited<ReturnType<typeof startRecordingProxy>>> = {};
 beforeAll(async () => {
   sandbox = await startSandbox();
-  notes = await startRecordingProxy(sandbox.settings['NOTES_BASE_URL']!);
-  testbed = await startTestbed({ sandbox, settings: { METRICS_PORT: '0', NOTES_BASE_URL: notes.url } });
+  for (const name of [
+    'NOTES_BASE_URL',
+    'APPOINTMENTS_BASE_URL',
+    'APPOINTMENTS_AUTH_URL',
+    'PAYMENTS_BASE_URL',
+  ])
+    proxies[name] = await startRecordingProxy(sandbox.settings[name]!);
+  const urls = Object.fromEntries(Object.entries(proxies).map(([name, { url }]) => [name, url]));
+  testbed = await startTestbed({ sandbox, settings: { METRICS_PORT: '0', ...urls } });
 });
 afterAll(async () => {
   await testbed.stop();
-  notes.stop();
+  for (const proxy of Object.values(proxies)) proxy.stop();
   await sandbox.stop();
 });
+
+/** The paths of the calls to services that had this request id. */
+function calledBy(requestId: string): readonly string[] {
+  const seen = Object.values(proxies).flatMap((proxy) => proxy.seen);
+  return seen.filter(({ headers }) => headers['x-request-id'] === requestId).map(({ path }) => path);
+}
 
 type Line = Readonly<Record<string, unknown>>;
 
@@ -47,8 +61,30 @@ test('each operation has a line at debug, and its request id goes to the service
     },
     { operation: 'Wrong', type: 'query', ms: expect.any(Number), code: 'BAD_USER_INPUT', userId },
   ]);
-  const called = notes.seen.filter(({ headers }) => headers['x-request-id'] === 'req-7');
-  expect(called.map(({ path }) => path)).toEqual([expect.stringMatching(/^\/notes\?/)]);
+  expect(calledBy('req-7')).toEqual([expect.stringMatching(/^\/notes\?/)]);
+});
+
+test('the request id of a booking and of a rotation goes to the services, too', async () => {
+  const token = await testbed.signIn();
+  const booking = {
+    status: 'BOOKED',
+    start: '2031-01-01T10:00:00Z',
+    end: '2031-01-01T11:00:00Z',
+    participants: [{ actor: { reference: 'Patient/1' }, status: 'ACCEPTED' }],
+  };
+  const book = `mutation ($input: CreateAppointmentInput!) {
+    createAppointment(input: $input) { appointment { confirmation } } }`;
+  await testbed.ask(book, { input: booking }, token, { 'x-request-id': 'req-8' });
+  expect(calledBy('req-8')).toEqual(['/appointments', '/oauth/token']);
+  const endpoints = '{ webhookEndpoints { endpointId family } }';
+  const { webhookEndpoints } = (await testbed.ask(endpoints, {}, token)).data as {
+    webhookEndpoints: readonly { endpointId: string; family: string }[];
+  };
+  const { endpointId } = webhookEndpoints.find(({ family }) => family === 'PAYMENTS')!;
+  const rotate = `mutation ($input: RotatePaymentWebhookSecretInput!) {
+    rotatePaymentWebhookSecret(input: $input) { rotatedAt } }`;
+  await testbed.ask(rotate, { input: { endpointId } }, token, { 'x-request-id': 'req-9' });
+  expect(new Set(calledBy('req-9'))).toEqual(new Set([`/webhooks/${endpointId}/rotate-secret`]));
 });
 
 test('so has each over a websocket or a stream, subscriptions and what is refused among them', async () => {

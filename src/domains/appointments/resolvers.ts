@@ -99,7 +99,7 @@ async function createAppointment(
       'This appointment was not booked: the operation had ended before its turn.',
     );
   const { userId, email } = caller;
-  const result = await context.ledger.book({ userId, email, ...booking });
+  const result = await context.ledger.book({ userId, email, ...booking, origin: context.signal.origin });
   if ('conflict' in result)
     return {
       errors: [

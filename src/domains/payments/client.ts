@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.js';
 import { GatewayError } from '../../graphql/errors.js';
-import type { Signal } from '../../lib/async/abort.js';
+import { LightAbortController, type Signal } from '../../lib/async/abort.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import { faultOfCall, type Refused, UpstreamError } from '../../upstream/errors.js';
 import { findText } from '../../upstream/find-field.js';
@@ -53,8 +53,10 @@ export function createPaymentsClient(
       if (signal.aborted)
         throw new GatewayError('UPSTREAM_TIMEOUT', 'The operation ended before the secret was rotated.');
       const path = `/webhooks/${encodeURIComponent(endpointId)}/rotate-secret`;
+      const unending = new LightAbortController(undefined, signal.origin);
+      const request = { method: 'POST', path, caller: userId, signal: unending, ...token } as const;
       const send = (body?: object) =>
-        upstream.ask({ method: 'POST', path, body, caller: userId, ...token }, (answer) => {
+        upstream.ask({ ...request, body }, (answer) => {
           const { status } = answer;
           if (status === 404 || (!body && mayWantBody.includes(status))) return { refused: status };
           if (status >= 400) throw refusal(status);

@@ -236,8 +236,7 @@ class GatewaySessions implements Sessions {
     // Later, its end is not passed on: a password that was sent has to be counted if it is wrong.
     if (signal.aborted)
       throw new GatewayError('UPSTREAM_TIMEOUT', 'The operation ended before the sign-in began.');
-    const unending = new LightAbortController();
-    unending.origin = signal.origin;
+    const unending = new LightAbortController(undefined, signal.origin);
     const issued = await this.#options.notes.signIn(email, password, network, unending);
     if (issued === 'WRONG_CREDENTIALS') return issued;
     const user = await this.#whoIs(issued, network, unending);

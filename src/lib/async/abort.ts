@@ -24,12 +24,13 @@ export interface Signal {
  */
 export class LightAbortController implements Signal {
   readonly memory: OperationMemory | undefined;
-  origin: Origin | undefined = undefined;
+  origin: Origin | undefined;
   private listeners: readonly (() => void)[] = [];
   private over = false;
 
-  constructor(memory?: OperationMemory) {
+  constructor(memory?: OperationMemory, origin?: Origin) {
     this.memory = memory;
+    this.origin = origin;
   }
 
   get aborted(): boolean {

@@ -83,8 +83,8 @@ function begin<T>(
   start: (signal: Signal) => Promise<T>,
   caller: Pick<Signal, 'origin' | 'memory'> | undefined,
 ): Call<T> {
-  const call: Call<T> = { key, ending: new LightAbortController(caller?.memory), waiters: [] };
-  call.ending.origin = caller?.origin;
+  const ending = new LightAbortController(caller?.memory, caller?.origin);
+  const call: Call<T> = { key, ending, waiters: [] };
   const settle = (release: (waiter: Waiter<T>) => void) => {
     remove(owned, call);
     inTurns(call.waiters, (waiter) => {
@@ -92,7 +92,7 @@ function begin<T>(
       release(waiter);
     });
   };
-  start(call.ending).then(
+  start(ending).then(
     (outcome) => settle(({ resolve }) => resolve(outcome)),
     (error: unknown) => settle(({ reject }) => reject(error)),
   );

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '../../../lib/clock.js';
 import { instant } from '../../../lib/iso-instant.js';
 import { digest } from '../../../lib/sealer.js';
-import { LightAbortController } from '../../../lib/async/abort.js';
+import { LightAbortController, type Origin } from '../../../lib/async/abort.js';
 import type { Database } from '../../../store/database.js';
 import { keyText, keyTextIf } from '../../../store/sql/key-text.js';
 import type { Telemetry } from '../../../lib/telemetry/telemetry.js';
@@ -26,6 +26,8 @@ export interface BookingRequest {
   readonly email: string;
   readonly appointment: NewAppointment;
   readonly idempotencyKey?: string | undefined;
+  /** The operation's: the booking goes on without its signal. */
+  readonly origin?: Origin | undefined;
 }
 
 /** A booking that was, or may have been, made; or a refusal (4xx); or a key used before with another input. */
@@ -152,8 +154,8 @@ class BookingLedger implements Ledger {
   }
 
   /** Posts a booking whose row is stored, then settles the row: after a crash in between it reads as unconfirmed. */
-  async #postAndSettle(booking: Booking, { appointment, userId }: BookingRequest): Promise<BookingResult> {
-    const outcome = await this.#post(appointment, userId).catch((error: unknown) => ({ error }));
+  async #postAndSettle(booking: Booking, request: BookingRequest): Promise<BookingResult> {
+    const outcome = await this.#post(request).catch((error: unknown) => ({ error }));
     if ('error' in outcome || 'refused' in outcome) {
       await this.#settling.settle(booking.id, () => this.#bookings.erase(booking));
       if ('error' in outcome) throw outcome.error;
@@ -165,9 +167,9 @@ class BookingLedger implements Ledger {
   }
 
   /** Rejects only where it is certain that nothing was booked. */
-  async #post(appointment: NewAppointment, userId: string): Promise<Settlement | Refused> {
+  async #post({ appointment, userId, origin }: BookingRequest): Promise<Settlement | Refused> {
     // An `AbortSignal.timeout` would stay for its whole time, and then make an error that nobody reads.
-    const ending = new LightAbortController();
+    const ending = new LightAbortController(undefined, origin);
     const timer = setTimeout(() => ending.abort(), this.#timeoutMs).unref();
     try {
       return settlementOf(await this.#options.client.book(appointment, userId, ending));
