@@ -36,6 +36,11 @@ export class Heartbeat {
    * waits for the system, none is sent, and the stream's time-out decides.
    */
   beat(): void {
+    // Nothing is read from it now, not even pongs: the next beat counts from then on.
+    if (this.#socket.isPaused) {
+      this.#received = -1;
+      return;
+    }
     const { bytesRead, bytesWritten, writableLength } = this.#stream;
     const isWaiting = writableLength > 0;
     const stillUnread = Math.max(this.#unread - slowBytesPerBeat, 0);

@@ -53,6 +53,17 @@ test('terminates a client that does not answer at the next beat, even while it i
   expect(await countBeats(idle, 5)).toBeLessThanOrEqual(1);
 });
 
+test('keeps a client from which nothing is read meanwhile, until it does not answer any more', async () => {
+  const pair = await openPair();
+  pair.socket.pause();
+  pair.client.send(Buffer.alloc(8 * megabyte));
+  expect(await countBeats(pair, 4)).toBe(4);
+  pair.socket.resume();
+  expect(await countBeats(pair, 4)).toBe(4);
+  pair.client.pause();
+  expect(await countBeats(pair, 4)).toBeLessThanOrEqual(1);
+});
+
 test.each([
   ['that the system buffers', 0.9, 2],
   ['of which the system buffers the end', 6, 2],
