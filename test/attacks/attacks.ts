@@ -240,6 +240,12 @@ export const attacks: Readonly<Record<string, Attack>> = {
     await over(stop);
   },
   'notes of ten thousand characters, read together': longNotes(20, 50),
+  'the schema in 750 fields': samePost(40, JSON.stringify({ query: `{ ${aliases(750, '_service{sdl}')} }` })),
+  'the schema in 750 fields, as streams': samePost(
+    40,
+    JSON.stringify({ query: `{ ${aliases(750, '_service{sdl}')} }` }),
+    { accept: 'text/event-stream' },
+  ),
   'answers of over 32 million characters': longNotes(40, 10),
   [crumbling]: longNotes(1, 20),
   'connections until no descriptor is left': async (target, stop) => {

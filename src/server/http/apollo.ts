@@ -19,6 +19,7 @@ import type { Session } from '../../domains/sessions/session.js';
 import { lookUpFailed, type Meter } from '../operation/operation-metrics.js';
 import { operationSignal } from '../operation/operation-deadline.js';
 import { userCaller, type Holding } from '../../lib/memory-ledger.js';
+import type { OperationMemory } from '../../lib/operation-memory.js';
 import {
   holdAnswer,
   overloaded,
@@ -27,7 +28,7 @@ import {
   type Admission,
   type Work,
 } from '../operation/admission.js';
-import { answerText, encodeText } from '../operation/answer-text.js';
+import { answerParts, encodeText, lengthOf } from '../operation/answer-text.js';
 import { createClientAddress } from './client-address.js';
 import type { ClientConnections } from './client-connections.js';
 import type { Rules } from '../operation/operation-rules.js';
@@ -68,11 +69,18 @@ export class GraphqlHttp {
   readonly #plugin: OperationPlugin;
   readonly #apollo: ApolloServer<Context>;
   readonly #addressOf: (request: FastifyRequest) => string;
+  /** What Apollo Server has answered, by what it takes for the text. */
+  readonly #results = new Map<string, object>();
+  #answered = 0;
 
   constructor(options: GraphqlHttpOptions) {
     this.#options = options;
     this.#plugin = new OperationPlugin(options);
-    this.#apollo = createApollo(options, this.#plugin);
+    this.#apollo = createApollo(options, this.#plugin, (result) => {
+      const key = String((this.#answered += 1));
+      this.#results.set(key, result);
+      return key;
+    });
     this.#addressOf = createClientAddress(options);
   }
 
@@ -97,7 +105,7 @@ export class GraphqlHttp {
     const caller = userId === undefined ? networkCaller(request.raw) : userCaller(userId);
     taken.work ??= parsed?.become(caller) === false ? undefined : await admission.begin(caller, 0);
     try {
-      if (taken.work) await this.#run(request, reply, context, caller);
+      if (taken.work) await this.#run(request, reply, context, taken.work.memory);
       else await this.#refuse(reply, overloaded);
     } finally {
       taken.work?.end();
@@ -129,7 +137,12 @@ export class GraphqlHttp {
     }
   }
 
-  async #run(request: FastifyRequest, reply: FastifyReply, context: Context, caller: string): Promise<void> {
+  async #run(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    context: Context,
+    memory: OperationMemory,
+  ): Promise<void> {
     const { admission, documents } = this.#options;
     const headers = new HeaderMap();
     for (const [name, value] of Object.entries(request.headers))
@@ -145,9 +158,14 @@ export class GraphqlHttp {
     // `response-headers.ts` sets it to `no-store` where no other value is set.
     answer.headers.delete('cache-control');
     reply.headers(Object.fromEntries(answer.headers));
-    const { string: text } = answer.body;
-    if (!holdAnswer(admission.ledger, caller, reply.raw, text.length)) return this.#refuse(reply, withheld);
-    await reply.code(answer.status ?? 200).send(await encodeText([text], () => admission.breathe(caller)));
+    const result = this.#results.get(answer.body.string)!;
+    this.#results.delete(answer.body.string);
+    const breathe = () => admission.breathe(memory.caller);
+    const parts = await answerParts(result, breathe, (bytes) => memory.keep(bytes));
+    parts?.push('\n');
+    if (!parts || !holdAnswer(admission.ledger, memory.caller, reply.raw, lengthOf(parts)))
+      return this.#refuse(reply, withheld);
+    await reply.code(answer.status ?? 200).send(await encodeText(parts, breathe));
   }
 
   async #refuse(reply: FastifyReply, answer: typeof withheld): Promise<void> {
@@ -157,14 +175,15 @@ export class GraphqlHttp {
 }
 
 function createApollo(
-  { schema, rules, admission, telemetry }: GraphqlHttpOptions,
+  { schema, rules, telemetry }: GraphqlHttpOptions,
   plugin: OperationPlugin,
+  keep: (result: object) => string,
 ): ApolloServer<Context> {
   return new ApolloServer<Context>({
     schema,
     csrfPrevention: { requestHeaders: preflightedHeaders },
     persistedQueries: false,
-    stringifyResult: async (result) => `${await answerText(result, () => admission.breathe())}\n`,
+    stringifyResult: keep, // the text is made afterwards, charged to the caller
     documentStore: null, // `rules` caches documents, for websockets too
     stopOnTerminationSignals: false,
     includeStacktraceInErrorResponses: false,

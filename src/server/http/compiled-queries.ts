@@ -140,13 +140,15 @@ export class CompiledQueries {
     const running = compiled.query(undefined, context, plan.variables);
     const result = (running instanceof Promise ? await running : running) as ExecutionResult;
     if (result.errors) return false;
-    const mayBeLong = admitted.repeats || work.work.memory.held > muchRead;
+    const { memory } = work.work;
+    const mayBeLong = admitted.repeats || memory.held > muchRead;
     // Those who share what was read go on in the same turn of the event loop.
     const breathe = () => admission.breathe(caller);
     const pause = breathe();
     if (pause) await pause;
     const ended = performance.now();
-    const parts = mayBeLong ? await answerParts(result, breathe, maxCharacters) : [toJsonText(result)];
+    const keep = (bytes: number) => memory.keep(bytes);
+    const parts = mayBeLong ? await answerParts(result, breathe, keep, maxCharacters) : [toJsonText(result)];
     if (!parts) return false;
     parts.push('\n');
     if (!holdAnswer(admission.ledger, caller, response, lengthOf(parts))) return false;

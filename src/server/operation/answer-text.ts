@@ -1,4 +1,5 @@
 import { toJsonText } from '../../lib/json.js';
+import type { OperationMemory } from '../../lib/operation-memory.js';
 import type { Breathe } from './admission.js';
 
 /** In characters. A longer text is encoded before it is sent. */
@@ -10,11 +11,12 @@ const levels = 4;
 
 /**
  * The text of an answer as `toJsonText` makes it, in parts, between which others are served. Undefined if it has more
- * than `most` characters.
+ * than `most` characters, or `keep` has no room for a part: many answers may be in the making at once.
  */
 export async function answerParts(
   answer: object,
   breathe: Breathe,
+  keep: OperationMemory['keep'],
   most = Infinity,
 ): Promise<string[] | undefined> {
   const parts: string[] = [];
@@ -24,18 +26,13 @@ export async function answerParts(
     part += piece;
     if (part.length < partLength) continue;
     length += part.length;
-    if (length > most) return undefined;
+    if (length > most || !keep(part.length)) return undefined;
     parts.push(part);
     part = '';
     const pause = breathe();
     if (pause) await pause;
   }
   return length + part.length > most ? undefined : [...parts, part];
-}
-
-/** The parts of an answer's text in one. */
-export async function answerText(answer: object, breathe: Breathe): Promise<string> {
-  return (await answerParts(answer, breathe))!.join('');
 }
 
 /** A value as JSON, taken apart so deep. */

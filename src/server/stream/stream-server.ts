@@ -22,9 +22,9 @@ import type { ClientConnections } from '../http/client-connections.js';
 import type { Drain } from '../http/graceful-shutdown.js';
 import { prepareLive } from '../live/live-operation.js';
 import type { Fanout } from '../live/fanout.js';
-import { overloaded, type Admission, type Work } from '../operation/admission.js';
+import { overloaded, withheld, type Admission, type Work } from '../operation/admission.js';
 import { foreignOrigin, type AllowedOrigins } from '../operation/allowed-origins.js';
-import { answerText } from '../operation/answer-text.js';
+import { answerParts } from '../operation/answer-text.js';
 import type { Callers } from '../operation/authenticate.js';
 import { withDeadline } from '../operation/operation-deadline.js';
 import { costHeader, costReport } from '../operation/cost/cost-report.js';
@@ -183,7 +183,8 @@ async function run(
   answer.tell(rateLimitHeaders(contextValue.rateLimits()));
   if (result.data === undefined) return answer.refuseAll(result.errors ?? [], extensions);
   const whole = extensions ? { ...result, extensions } : result;
-  return stream.finish(await answerText(whole, breathe));
+  const parts = await answerParts(whole, breathe, (bytes) => work.memory.keep(bytes));
+  return parts ? stream.finish(parts.join('')) : answer.again(withheld.errors);
 }
 
 /** A subscription, ready to be executed. */

@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest';
-import { answerParts, answerText, encodeText } from '../../../src/server/operation/answer-text.js';
+import { answerParts, encodeText } from '../../../src/server/operation/answer-text.js';
+
+const everything = () => true;
+const textOf = async (answer: object, breathe: () => Promise<void> | undefined = () => undefined) =>
+  (await answerParts(answer, breathe, everything))?.join('');
 
 test.each([
   {},
@@ -14,14 +18,14 @@ test.each([
   { data: {} },
   { data: { a: [], b: { toJSON: () => 'é' }, c: [[{}], [{ d: { e: { f: [1] } } }]] } },
 ])('the text of an answer is what JSON.stringify makes of it: %j', async (answer) => {
-  expect(await answerText(answer, () => undefined)).toBe(JSON.stringify(answer));
+  expect(await textOf(answer)).toBe(JSON.stringify(answer));
 });
 
 test('is made in parts: waits for as long as it is told to after each', async () => {
   const long = 'x'.repeat(100_000);
   const nodes = [{ content: long }, { content: long, others: [long] }, long, 'short'];
   const waits: string[] = [];
-  const text = await answerText({ data: { notes: { nodes } } }, () => {
+  const text = await textOf({ data: { notes: { nodes } } }, () => {
     waits.push('asked');
     return Promise.resolve().then(() => void waits.push('went on'));
   });
@@ -32,9 +36,17 @@ test('is made in parts: waits for as long as it is told to after each', async ()
 test('is not made of an answer that is longer than it may be', async () => {
   const answer = { data: { notes: Array<string>(10).fill('é'.repeat(20_000)) } };
   const { length } = JSON.stringify(answer);
-  const within = await answerParts(answer, () => undefined, length);
+  const within = await answerParts(answer, () => undefined, everything, length);
   expect(within?.join('')).toBe(JSON.stringify(answer));
-  expect(await answerParts(answer, () => undefined, length - 1)).toBeUndefined();
+  expect(await answerParts(answer, () => undefined, everything, length - 1)).toBeUndefined();
+});
+
+test('is not made if there is no room for a part of it', async () => {
+  const answer = { data: { notes: Array<string>(10).fill('x'.repeat(60_000)) } };
+  let room = 400_000;
+  const keep = (bytes: number) => (room -= bytes) > 0;
+  expect(await answerParts(answer, () => undefined, keep)).toBeUndefined();
+  expect(room).toBeGreaterThan(-200_000);
 });
 
 test.each([0, 1, 2])(
