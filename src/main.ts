@@ -26,13 +26,22 @@ function fits(running: string, range: string): boolean {
   });
 }
 
+/** Adds the settings in a file to the environment, which takes precedence. */
+async function readSettings(path: string): Promise<void> {
+  const { parseEnv } = await import('node:util');
+  // A byte order mark, as some editors write it, would belong to the first name.
+  const settings = parseEnv(readFileSync(path, 'utf8').replace(/^\ufeff/, ''));
+  for (const [name, value] of Object.entries(settings)) process.env[name] ??= value;
+}
+
 if (!fits(process.versions.node, engines.node)) {
   console.error(`Trivium needs Node.js ${engines.node}; this is ${process.versions.node}.`);
   process.exit(1);
 }
 
 try {
-  if (existsSync('.env')) process.loadEnvFile('.env');
+  // A byte order mark, as some editors write it, would belong to the first name.
+  if (existsSync('.env')) await readSettings('.env');
 } catch {
   console.error('The file .env cannot be read.');
   process.exit(1);

@@ -232,9 +232,9 @@ test('backup says what it cannot copy', async () => {
   expect([none.code, none.told]).toEqual([1, 'There is no database none.db.\n']);
 });
 
-test('.env is read, and the environment comes first', async () => {
+test.each(['', '\ufeff'])('.env is read, and the environment comes first (mark: "%s")', async (mark) => {
   const folder = mkdtempSync(join(inject('testDirectory'), 'env-'));
-  writeFileSync(join(folder, '.env'), 'PORT=x\nLOG_LEVEL=warn\n');
+  writeFileSync(join(folder, '.env'), `${mark}PORT=x\nLOG_LEVEL=warn\n`);
   const source = `process.chdir(${JSON.stringify(folder)})`;
   const options = ['--import', `data:text/javascript,${encodeURIComponent(source)}`];
   expect((await trivium(['check'], {}, options)).told).toBe(
