@@ -21,7 +21,8 @@ const headerBytes = 120;
 
 /**
  * Refuses a request with too many headers, and closes its connection: they take a hundred times as much memory as on the
- * wire. Also refuses one with a media type, or a list of those it accepts, so long that reading it would hold up others.
+ * wire. Also refuses one with a media type, or a list of those it accepts, so long that reading it would hold up others;
+ * those of a delivery are never read.
  */
 export function boundHeaders(refuse: Refuse, next: RequestListener): RequestListener {
   return (request, response) => {
@@ -39,10 +40,16 @@ export function boundHeaders(refuse: Refuse, next: RequestListener): RequestList
 
 function headerFault(request: IncomingMessage): readonly [status: number, fault: string] | undefined {
   if (request.rawHeaders.length > 2 * maxHeaders) return tooManyHeaders;
+  if (isDelivery(request)) return undefined;
   // Not before: `headers` is made when it is read.
   const { accept = '', 'content-type': type = '' } = request.headers;
   if (type.length > maxMediaType) return longMediaType;
   return accept.length > maxAccepted ? longAccept : undefined;
+}
+
+/** Whether the receiver answers the request. */
+function isDelivery({ url }: IncomingMessage): boolean {
+  return originForm(url!).startsWith(webhookPrefix);
 }
 
 /** Why a request is refused for its `Host`. */
@@ -220,10 +227,8 @@ export function refuseExpectation(refuse: Refuse): RequestListener {
 
 /** Gives the refusal of a delivery as the webhook receiver does; `refuse` gives that of any other request. */
 export function inFormOfReceiver(refuse: Refuse): Refuse {
-  return (request, status, fault) => {
-    const isDelivery = originForm(request.url!).startsWith(webhookPrefix);
-    return isDelivery ? refusal(status, fault) : refuse(request, status, fault);
-  };
+  return (request, status, fault) =>
+    isDelivery(request) ? refusal(status, fault) : refuse(request, status, fault);
 }
 
 /** Answers what is not an HTTP request, and closes the connection. */

@@ -89,8 +89,8 @@ const requests = [
     kibibytes(maxHeaderSize),
     '`431`: send long operations by `POST`',
   ],
-  ['characters of `Content-Type`', count(maxMediaType), '`415`'],
-  ['characters of `Accept`', count(maxAccepted), '`406`'],
+  ['characters of `Content-Type`, except of webhooks', count(maxMediaType), '`415`'],
+  ['characters of `Accept`, except of webhooks', count(maxAccepted), '`406`'],
   [
     'time in which a request has to arrive',
     `${requestTimeoutMs / 1000} to ${seconds(requestTimeoutMs + 30_000)}`,

@@ -285,6 +285,13 @@ test.each([
     expect(headers).toContain(`\r\n${header}\r\n`);
 });
 
+test('a delivery may have media types of any length', async () => {
+  const { socket, answer } = open();
+  const types = [`Content-Type: application/json;${' '.repeat(600)}x`, `Accept: ${'a/b,'.repeat(300)}`];
+  socket.write(delivery(webhook, 'evt_long_types', types));
+  expect(await answer()).toMatchObject({ status: 200, body: '{"received":true}' });
+});
+
 test('a body in chunks of a single byte is answered like any other', async () => {
   const chunked = (body: string) => `${Array.from(body, (byte) => `1\r\n${byte}\r\n`).join('')}0\r\n\r\n`;
   const { socket, answer } = open();
