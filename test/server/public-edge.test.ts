@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { readConfig } from '../../src/config/config.js';
-import { codesOf, startTestbed, type Testbed } from '../support/testbed.js';
+import { codesOf, startTestbed, type Answered, type Testbed } from '../support/testbed.js';
 import { openSocket } from './sockets.js';
 
 let testbed: Testbed;
@@ -119,7 +119,8 @@ describe('with INTROSPECTION=off', () => {
   test('the schema is for signed-in callers', async () => {
     const token = await testbed.signIn();
     const read = (headers = {}) => fetch(`${testbed.url}/schema.graphql`, { headers });
-    expect((await read()).status).toBe(404);
+    const refused = await read();
+    expect([refused.status, codesOf((await refused.json()) as Answered)]).toEqual([404, ['UNAUTHENTICATED']]);
     const shown = await read({ authorization: `Bearer ${token}` });
     expect([shown.status, await shown.text()]).toEqual([200, expect.stringContaining('type Query')]);
   });

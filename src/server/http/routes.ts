@@ -200,7 +200,8 @@ export function serveSchema(
   serveReading(routes, '/schema.graphql', async (request, reply) => {
     const isShown =
       options.introspection || (await options.callers.find(request.headers, undefined, true)) !== undefined;
-    if (!isShown) return refuse(request, reply, 404, 'The schema is shown to signed-in callers only.');
+    if (!isShown)
+      return refuse(request, reply, 404, 'The schema is shown to signed-in callers only.', 'UNAUTHENTICATED');
     return reply.type('text/plain; charset=utf-8').send(sdl());
   });
 }

@@ -20,7 +20,13 @@ export function serveClientPackage(routes: FastifyInstance, options: ClientPacka
   const etag = content && `"${createHash('sha256').update(content).digest('base64url')}"`;
   serveReading(routes, '/client.tgz', async (request, reply) => {
     if (!introspection && !(await callers.find(request.headers, undefined, true)))
-      return refuse(request, reply, 404, 'The client package is for signed-in callers only.');
+      return refuse(
+        request,
+        reply,
+        404,
+        'The client package is for signed-in callers only.',
+        'UNAUTHENTICATED',
+      );
     if (!content)
       return reply.code(503).type('text/plain').send('The client is not built. Run: npm run build\n');
     reply.header('etag', etag).header('cache-control', 'no-cache');

@@ -12,7 +12,7 @@ test('/client.tgz has an ETag, and is for who is signed in without introspection
   const refused = await fetch(url);
   expect([refused.status, await refused.text()]).toEqual([
     404,
-    expect.stringContaining('for signed-in callers only'),
+    expect.stringMatching(/for signed-in callers only.*UNAUTHENTICATED/),
   ]);
   const headers = { authorization: `Bearer ${await testbed.signIn()}` };
   const response = await fetch(url, { headers });
