@@ -25,14 +25,15 @@ interface Cause {
 export function createFailureLog(telemetry: Pick<Telemetry, 'log'>): LogFailure {
   const warn = createWarnings(telemetry);
 
-  return ({ upstream, method, path }, error, started) => {
+  return ({ upstream, method, path, headers }, error, started) => {
     if (!(error instanceof UpstreamError) || unlogged.includes(error.reason)) return;
     const { reason } = error;
     const about = () => {
       const route = path.split('?', 1)[0]!.slice(0, maxRouteLength);
       const { status, code, name } = (error.cause ?? {}) as Cause;
       const ms = Math.round(performance.now() - started);
-      return { upstream, method, route, reason, status, cause: code ?? name, ms };
+      const requestId = headers['x-request-id'];
+      return { upstream, method, route, reason, status, cause: code ?? name, ms, requestId };
     };
     warn('upstream call failed', about, reason);
   };

@@ -64,18 +64,33 @@ test('each operation has a line at debug, and its request id goes to the service
   expect(calledBy('req-7')).toEqual([expect.stringMatching(/^\/notes\?/)]);
 });
 
+const booking = {
+  status: 'BOOKED',
+  start: '2031-01-01T10:00:00Z',
+  end: '2031-01-01T11:00:00Z',
+  participants: [{ actor: { reference: 'Patient/1' }, status: 'ACCEPTED' }],
+};
+const book = `mutation ($input: CreateAppointmentInput!) {
+  createAppointment(input: $input) { appointment { confirmation } } }`;
+
+test('a call that fails, and a booking whose outcome is not known, have lines with the request id', async () => {
+  const token = await testbed.signIn();
+  sandbox.faults.add({
+    service: 'appointments',
+    path: /appointments/,
+    times: 1,
+    act: { kind: 'answer', status: 502 },
+  });
+  await testbed.ask(book, { input: booking }, token, { 'x-request-id': 'req-10' });
+  const requestId = 'req-10';
+  expect(lines('upstream call failed')).toMatchObject([{ upstream: 'appointments', status: 502, requestId }]);
+  expect(lines('the outcome of a booking is unknown')).toMatchObject([{ requestId }]);
+});
+
 test('the request id of a booking and of a rotation goes to the services, too', async () => {
   const token = await testbed.signIn();
-  const booking = {
-    status: 'BOOKED',
-    start: '2031-01-01T10:00:00Z',
-    end: '2031-01-01T11:00:00Z',
-    participants: [{ actor: { reference: 'Patient/1' }, status: 'ACCEPTED' }],
-  };
-  const book = `mutation ($input: CreateAppointmentInput!) {
-    createAppointment(input: $input) { appointment { confirmation } } }`;
   await testbed.ask(book, { input: booking }, token, { 'x-request-id': 'req-8' });
-  expect(calledBy('req-8')).toEqual(['/appointments', '/oauth/token']);
+  expect(calledBy('req-8')).toEqual(['/appointments']);
   const endpoints = '{ webhookEndpoints { endpointId family } }';
   const { webhookEndpoints } = (await testbed.ask(endpoints, {}, token)).data as {
     webhookEndpoints: readonly { endpointId: string; family: string }[];

@@ -175,7 +175,10 @@ class BookingLedger implements Ledger {
       return settlementOf(await this.#options.client.book(appointment, userId, ending));
     } catch (error) {
       if (error instanceof NotSent || (error instanceof UpstreamError && !error.uncertain)) throw error;
-      this.#options.telemetry.log.warn({ err: error }, 'the outcome of a booking is unknown');
+      this.#options.telemetry.log.warn(
+        { err: error, requestId: origin?.requestId },
+        'the outcome of a booking is unknown',
+      );
       return { state: 'UNCONFIRMED', upstreamId: null };
     } finally {
       clearTimeout(timer);
