@@ -3,6 +3,7 @@ import type { Session as ClientSession, Viewer } from '../../client/core/trivium
 import type { Gateway } from '../data/gateway.js';
 import { asGatewayError, type GatewayError } from '../data/gateway-error.js';
 import { retryAfter } from '../data/retry.js';
+import { withWait } from '../parts/words.js';
 
 export type { Viewer } from '../../client/core/trivium.js';
 
@@ -94,5 +95,5 @@ function following(before: State, { status, viewer, ended }: ClientSession): Sta
 }
 
 function inWords({ message, retryAfter: seconds }: GatewayError): string {
-  return seconds === undefined ? message : `${message.replace(/\.$/, '')}: in ${seconds} s.`;
+  return seconds === undefined ? message : `${withWait(message, seconds)}.`;
 }

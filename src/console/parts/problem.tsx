@@ -1,6 +1,7 @@
 import type { ReactElement } from 'react';
 import { isPassing } from '../../client/core/error.js';
 import { isUnauthenticated, type GatewayError } from '../data/gateway-error.js';
+import { withWait } from './words.js';
 
 interface ProblemProps {
   readonly error: GatewayError | undefined;
@@ -26,9 +27,9 @@ export function Problem({ error, retry }: ProblemProps): ReactElement | null {
 function explain(error: GatewayError, isQuestion: boolean): string {
   const { code, retryAfter } = error;
   const message = isQuestion && code === 'UNREACHABLE' ? 'The gateway cannot be reached.' : error.message;
-  if (retryAfter !== undefined) {
-    const what = message.replace(/(; try again later)?\.$/, '');
-    return `${what}. ${isQuestion ? `Trying again in ${retryAfter} s …` : `Try again in ${retryAfter} s.`}`;
-  }
+  if (retryAfter !== undefined)
+    return isQuestion
+      ? `${withWait(message, retryAfter, 'Trying again')} …`
+      : `${withWait(message, retryAfter)}.`;
   return isQuestion && isPassing(error) ? `${message} Trying again by itself …` : message;
 }

@@ -8,6 +8,12 @@ export function count(many: number, noun: string, plural = `${noun}s`): string {
   return `${number(many)} ${many === 1 ? noun : plural}`;
 }
 
+/** A message of the gateway, and in how long to try again; `then` says what happens, if not that. */
+export function withWait(message: string, seconds: number, then = 'Try again'): string {
+  const wait = seconds > 120 ? `${Math.ceil(seconds / 60)} minutes` : `${seconds} s`;
+  return `${message.replace(/(; try again later)?\.$/, '')}. ${then} in ${wait}`;
+}
+
 /** A code as words: `OUT_FOR_DELIVERY` as `Out for delivery`. */
 export function sentence(code: string): string {
   const words = code.toLowerCase().replaceAll('_', ' ');

@@ -1,3 +1,4 @@
+import { withWait } from '../../parts/words.js';
 import type { Answer } from './gateway.js';
 
 /** What went wrong, as the page shows it. */
@@ -15,10 +16,5 @@ export function problemOf({ errors }: Answer): Problem | undefined {
   if (!error) return undefined;
   const retryAfter = error.extensions?.['retryAfter'];
   if (typeof retryAfter !== 'number') return { message: error.message, isUserError: false };
-  const what = error.message.replace(/(; try again later)?\.$/, '');
-  return { message: `${what}. Try again in ${duration(retryAfter)}.`, isUserError: false, retryAfter };
-}
-
-function duration(seconds: number): string {
-  return seconds > 120 ? `${Math.ceil(seconds / 60)} minutes` : `${seconds} s`;
+  return { message: `${withWait(error.message, retryAfter)}.`, isUserError: false, retryAfter };
 }
