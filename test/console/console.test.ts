@@ -46,17 +46,6 @@ describe.skipIf(skipBrowserTests)('the console (needs Chromium)', () => {
     await expect.poll(() => ui.page.getByRole('status').first().innerText(), soon).toMatch(/^Live/);
     await emit('shp_before', 'shipment.created');
     await ui.page.getByRole('link', { name: 'shp_before' }).waitFor();
-  test('says once how long to wait after too many failed sign-ins', async () => {
-    const query =
-      'mutation { signIn(input: { email: "else@example.com", password: "no" }) { errors { code } } }';
-    for (let failures = 0; failures < 10; failures++)
-      await ui.page.request.post(`${ui.testbed.url}/graphql`, { data: { query } });
-    await ui.page.goto(ui.testbed.url);
-    await ui.signIn('else@example.com', 'no');
-    const told = 'Too many failed sign-ins. Try again in 15 minutes.';
-    await expect.poll(() => ui.page.getByRole('alert').innerText(), soon).toBe(told);
-  });
-
     await ui.button('Cut the connection').click();
     for (const id of ['shp_missed_1', 'shp_missed_2', 'shp_missed_3']) await emit(id, 'shipment.created');
     expect(await ui.page.getByRole('link', { name: 'shp_missed_1' }).count()).toBe(0);

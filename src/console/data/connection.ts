@@ -24,12 +24,15 @@ export interface ConnectionMonitor {
   heard(): void;
   /** Whoever uses the page cut the connection. */
   cut(): void;
+  /** Nothing is followed any more: what is followed next has not been missed. */
+  idle(): void;
 }
 
 /** Starts without a connection. */
 export function createConnectionMonitor(): ConnectionMonitor {
   const connection = createStore<Connection>({ state: 'idle' });
   let wasLive = false;
+  let isIdle = true;
   let madeUp = 0;
   let settle: ReturnType<typeof setTimeout> | undefined;
   const set = (next: Connection): void => connection.set(next);
@@ -43,6 +46,7 @@ export function createConnectionMonitor(): ConnectionMonitor {
   return {
     connection,
     connecting() {
+      isIdle = false;
       if (connection.get().state === 'idle') set({ state: 'connecting' });
     },
     connected() {
@@ -53,7 +57,8 @@ export function createConnectionMonitor(): ConnectionMonitor {
     },
     closed() {
       clearTimeout(settle);
-      if (connection.get().state !== 'cut') set({ state: wasLive ? 'reconnecting' : 'connecting' });
+      if (connection.get().state === 'cut') return;
+      set({ state: isIdle ? 'idle' : wasLive ? 'reconnecting' : 'connecting' });
     },
     replayed() {
       if (connection.get().state !== 'resumed') return;
@@ -65,6 +70,12 @@ export function createConnectionMonitor(): ConnectionMonitor {
     },
     cut() {
       set({ state: 'cut' });
+    },
+    idle() {
+      isIdle = true;
+      wasLive = false;
+      clearTimeout(settle);
+      if (connection.get().state !== 'cut') set({ state: 'idle' });
     },
   };
 }

@@ -36,6 +36,8 @@ export interface Gateway {
   reconnect(): void;
   /** Notes that an update is one that was missed. */
   replayed(): void;
+  /** Notes that nothing is followed any more. */
+  idle(): void;
 }
 
 /** The gateway at `origin`, with the session that the browser's cookie holds. */
@@ -75,5 +77,6 @@ export function createGateway(origin: string): Gateway {
       dispatchEvent(new Event('online')); // the client then connects without its usual pause
     },
     replayed: monitor.replayed,
+    idle: monitor.idle,
   };
 }

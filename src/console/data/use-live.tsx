@@ -27,6 +27,8 @@ export function LiveFeed({ children }: { readonly children: ReactNode }): ReactE
     // A new session has a new connection: the same subscriptions go on there, after the last cursors.
     [gateway, live, grants, after, ended, epoch],
   );
+  // The connection is that of one person, and of what that person may see.
+  useEffect(() => gateway.idle, [gateway, grants]);
   return <LiveContext value={live}>{children}</LiveContext>;
 }
 
