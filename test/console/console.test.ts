@@ -24,6 +24,21 @@ describe.skipIf(skipBrowserTests)('the console (needs Chromium)', () => {
     expect(ui.faults).toEqual([]);
   });
 
+  test('has a keyboard go on at the view after a sign-in, and at the form after a sign-out', async () => {
+    const tabbed = async () => {
+      await ui.page.keyboard.press('Tab');
+      return ui.page.evaluate(() => document.activeElement?.textContent ?? '');
+    };
+    await ui.page.goto(ui.testbed.url);
+    await ui.signIn('demo@example.com', 'demo-password');
+    await ui.button('Sign out').waitFor();
+    expect(await tabbed()).toBe('Cut the connection');
+    await ui.button('Sign out').press('Enter');
+    await ui.page.getByLabel('E-mail').waitFor();
+    await tabbed();
+    expect(await ui.page.evaluate(() => document.activeElement?.getAttribute('type'))).toBe('email');
+  });
+
   test('says what is wrong with a password', async () => {
     await ui.page.goto(ui.testbed.url);
     await ui.signIn('demo@example.com', 'wrong');
@@ -64,6 +79,10 @@ describe.skipIf(skipBrowserTests)('the console (needs Chromium)', () => {
     await ui.page.getByRole('link', { name: /shp_early/ }).waitFor();
     await emit('shp_moving', 'shipment.created', { carrier: 'Pigeon\u202Epost' });
     const first = () => ui.page.getByRole('listitem').filter({ hasText: 'shp_' }).first().innerText();
+    const [before, missed] = await Promise.all(
+      ['shp_before', 'shp_missed_1'].map((name) => ui.page.getByRole('link', { name }).boundingBox()),
+    );
+    expect(missed?.x).toBe(before?.x); // in one column
     await expect.poll(first, soon).toContain('shp_moving');
     expect(await first()).toContain('U+202E');
     await ui.page.getByRole('link', { name: /shp_early/ }).click();

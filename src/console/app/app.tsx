@@ -1,6 +1,7 @@
 import type { ReactElement } from 'react';
 import { useGateway } from '../data/use-gateway.js';
 import { LiveFeed } from '../data/use-live.js';
+import { useFocusOnChange } from './focus.js';
 import { SessionContext, useNewSession, type Session } from './session.js';
 import { Shell } from './shell.js';
 import { SignInAgain, SignInPage } from './sign-in.js';
@@ -16,6 +17,7 @@ export function App(): ReactElement {
 }
 
 function Content({ session: { viewer, hasEnded, error } }: { readonly session: Session }): ReactElement {
+  useFocusOnChange(viewer === null ? 'nobody' : viewer?.id);
   if (viewer)
     // Another person gets new views: nothing of the former one stays.
     return (

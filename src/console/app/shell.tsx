@@ -4,6 +4,7 @@ import { LiveView } from '../views/live/live-view.js';
 import { PaymentsView } from '../views/payments/payments-view.js';
 import { ShipmentsView } from '../views/shipments/shipments-view.js';
 import { ConnectionLight } from './connection-light.js';
+import { focusMain, useFocusOnChange } from './focus.js';
 import { pageSettings } from './page-settings.js';
 import { hrefOf, usePlace, views, type Place, type View } from './router.js';
 import { useSession, type Viewer } from './session.js';
@@ -53,12 +54,12 @@ const shown = views.filter((view) => view !== 'sandbox' || pageSettings.sandbox)
 /** The navigation beside the view that the address names. */
 export function Shell({ viewer }: { readonly viewer: Viewer }): ReactElement {
   const place = usePlace();
-  const main = useFocusOnChange(place.view);
+  useFocusOnChange(place.view);
   const Page = pages[place.view];
   return (
     <div className="shell">
       <title>{`${titles[place.view]} · Trivium`}</title>
-      <a className="skip" href="#main" onClick={(event) => skip(event, main.current)}>
+      <a className="skip" href="#main" onClick={skip}>
         Skip to the view
       </a>
       <header className="side">
@@ -69,7 +70,7 @@ export function Shell({ viewer }: { readonly viewer: Viewer }): ReactElement {
         <ConnectionLight />
         <Person viewer={viewer} />
       </header>
-      <main id="main" ref={main} tabIndex={-1}>
+      <main id="main" tabIndex={-1}>
         <ViewBoundary key={place.view}>
           <Suspense fallback={<p className="waiting">Loading …</p>}>
             <Page place={place} />
@@ -139,18 +140,7 @@ function Person({ viewer }: { readonly viewer: Viewer }): ReactElement {
 }
 
 /** The address' hash is taken by the views. */
-function skip(event: { preventDefault(): void }, main: HTMLElement | null): void {
+function skip(event: { preventDefault(): void }): void {
   event.preventDefault();
-  main?.focus();
-}
-
-/** Has a screen reader begin at the new view; not when the page opens. */
-function useFocusOnChange(view: View) {
-  const main = useRef<HTMLElement>(null);
-  const before = useRef(view);
-  useEffect(() => {
-    if (before.current !== view) main.current?.focus({ preventScroll: true });
-    before.current = view;
-  }, [view]);
-  return main;
+  focusMain();
 }

@@ -1,4 +1,4 @@
-import { useEffect, useId, useRef, useState, type ReactElement, type SubmitEvent } from 'react';
+import { useId, useLayoutEffect, useRef, useState, type ReactElement, type SubmitEvent } from 'react';
 import { Mark } from '../parts/icons.js';
 import { pageSettings } from './page-settings.js';
 import { useSession, type Viewer } from './session.js';
@@ -6,7 +6,7 @@ import { useSession, type Viewer } from './session.js';
 /** What nobody signed in gets to see. */
 export function SignInPage(): ReactElement {
   return (
-    <main className="sign-in">
+    <main className="sign-in" tabIndex={-1}>
       <title>Sign in · Trivium</title>
       <div className="sign-in-card">
         <p className="brand brand-large">
@@ -27,9 +27,11 @@ export function SignInPage(): ReactElement {
 export function SignInAgain({ viewer }: { readonly viewer: Viewer }): ReactElement {
   const dialog = useRef<HTMLDialogElement>(null);
   const title = useId();
-  useEffect(() => {
-    dialog.current?.showModal();
-    dialog.current?.querySelector<HTMLElement>('[type="password"]')?.focus(); // the e-mail address is known
+  useLayoutEffect(() => {
+    const shown = dialog.current;
+    shown?.showModal();
+    shown?.querySelector<HTMLElement>('[type="password"]')?.focus(); // the e-mail address is known
+    return () => shown?.close(); // while it is in the page: the focus goes back to where it was
   }, []);
   return (
     // Escape would leave views that cannot go on, and a second one closes a dialog whatever `cancel` says.
