@@ -46,6 +46,17 @@ describe.skipIf(skipBrowserTests)('the console (needs Chromium)', () => {
     expect(await ui.page.getByLabel('Password').getAttribute('aria-invalid')).toBe('true');
   });
 
+  test('says once how long to wait after too many failed sign-ins', async () => {
+    const query =
+      'mutation { signIn(input: { email: "else@example.com", password: "no" }) { errors { code } } }';
+    for (let failures = 0; failures < 10; failures++)
+      await ui.page.request.post(`${ui.testbed.url}/graphql`, { data: { query } });
+    await ui.page.goto(ui.testbed.url);
+    await ui.signIn('else@example.com', 'no');
+    const told = 'Too many failed sign-ins. Try again in 15 minutes.';
+    await expect.poll(() => ui.page.getByRole('alert').innerText(), soon).toBe(told);
+  });
+
   test('is served under a policy that allows no inline script or style, and holds no secret', async () => {
     const response = await fetch(ui.testbed.url, { headers: { accept: 'text/html' } });
     const policy = response.headers.get('content-security-policy');
@@ -68,6 +79,10 @@ describe.skipIf(skipBrowserTests)('the console (needs Chromium)', () => {
     await ui.page.getByRole('link', { name: 'shp_missed_3' }).waitFor();
     await ui.page.getByText('Resumed, 3 events made up').first().waitFor();
     expect(await ui.page.getByText('Made up', { exact: true }).count()).toBe(3);
+    const [before, missed] = await Promise.all(
+      ['shp_before', 'shp_missed_1'].map((name) => ui.page.getByRole('link', { name }).boundingBox()),
+    );
+    expect(missed?.x).toBe(before?.x); // in one column
     await ui.expectAccessible();
     expect(ui.faults).toEqual([]);
   });
@@ -79,10 +94,6 @@ describe.skipIf(skipBrowserTests)('the console (needs Chromium)', () => {
     await ui.page.getByRole('link', { name: /shp_early/ }).waitFor();
     await emit('shp_moving', 'shipment.created', { carrier: 'Pigeon\u202Epost' });
     const first = () => ui.page.getByRole('listitem').filter({ hasText: 'shp_' }).first().innerText();
-    const [before, missed] = await Promise.all(
-      ['shp_before', 'shp_missed_1'].map((name) => ui.page.getByRole('link', { name }).boundingBox()),
-    );
-    expect(missed?.x).toBe(before?.x); // in one column
     await expect.poll(first, soon).toContain('shp_moving');
     expect(await first()).toContain('U+202E');
     await ui.page.getByRole('link', { name: /shp_early/ }).click();
@@ -217,6 +228,20 @@ describe.skipIf(skipBrowserTests)('the console (needs Chromium)', () => {
     }
   });
 
+  test('says that there is nothing to follow to who follows nothing, whoever did before', async () => {
+    await ui.open('#/gateway');
+    const light = () => ui.page.locator('.light').innerText();
+    await expect.poll(light, soon).toBe('Live');
+    await ui.button('Sign out').click();
+    await ui.signIn(other.email, other.password);
+    await ui.button('Sign out').waitFor();
+    await expect.poll(light, soon).toBe('Nothing to follow');
+    await ui.button('Sign out').click();
+    await ui.button(/Continue as Dana/).click();
+    await ui.button('Sign out').waitFor();
+    await expect.poll(light, soon).toBe('Live');
+  });
+
   test('goes on after the session ended, with the view as it was', async () => {
     await ui.open('#/shipments');
     await ui.page.getByLabel('Carrier').fill('typed before');
@@ -232,6 +257,9 @@ describe.skipIf(skipBrowserTests)('the console (needs Chromium)', () => {
     await ui.page.getByRole('button', { name: 'Sign in', exact: true }).click();
     await expect.poll(() => ui.page.getByRole('dialog').count(), soon).toBe(0);
     expect(await ui.page.getByLabel('Carrier').inputValue()).toBe('typed before');
+    expect(await ui.page.getByLabel('Carrier').evaluate((field) => field === document.activeElement)).toBe(
+      true,
+    );
   });
 
   test('shows nothing any more to whoever signed out in another tab', async () => {
