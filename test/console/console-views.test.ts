@@ -237,8 +237,12 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     ui.testbed.sandbox.faults.clear();
     await ui.expectAccessible();
     expect(ui.faults).toEqual([]);
+    const refused = ui.page.waitForEvent('requestfailed', (request) => request.url().endsWith('/metrics'));
+    await ui.page.route('**/metrics', (route) => route.abort());
     await ui.page.route('**/readyz', () => {}); // which gives no answer
+    await refused;
     await ui.page.getByText('Unreachable').waitFor();
+    await notes.waitFor();
   });
 
   test('a keyboard alone leads from the first view to a note, and back', async () => {

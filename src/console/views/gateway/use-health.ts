@@ -79,9 +79,10 @@ async function readHealth(): Promise<HealthState> {
 async function readServices(before: Services | undefined): Promise<Services | undefined> {
   try {
     const response = await ask('/metrics');
-    return response.ok ? servicesIn(await response.text(), before ?? none) : undefined;
+    if (response.status === 404) return undefined;
+    return response.ok ? servicesIn(await response.text(), before ?? none) : before;
   } catch {
-    return undefined;
+    return before;
   }
 }
 
