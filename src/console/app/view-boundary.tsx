@@ -21,12 +21,14 @@ export class ViewBoundary extends Component<ViewBoundaryProps, State> {
   }
 }
 
-/** The scripts of an earlier version are gone once the gateway was updated, and a browser asks for each only once. */
+/** A view's script cannot be had from a gateway that is away or was updated, and a browser asks for each only once. */
 function NotShown(): ReactElement {
   return (
     <section className="no-grant" role="alert">
       <h1>This view could not be shown</h1>
-      <p>If the gateway was updated, the page has to be loaded again.</p>
+      <p>
+        Perhaps the gateway cannot be reached, or it was updated: load the page again once it can be reached.
+      </p>
       <div className="form-actions">
         <button className="button" type="button" onClick={() => location.reload()}>
           Load the page again

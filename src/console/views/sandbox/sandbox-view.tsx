@@ -181,7 +181,7 @@ function Buttons(): ReactElement {
     [
       'Move its clock on by an hour',
       { path: '/clock', body: { advanceSeconds: 3_600 } },
-      ({ now }) => `Its clock says ${String(now)}.`,
+      ({ now }) => `Its clock says ${String(now)}. Its webhooks are refused until you start it anew.`,
     ],
     [
       'End all sessions of the notes service',
