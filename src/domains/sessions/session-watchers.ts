@@ -38,25 +38,30 @@ interface Watcher {
 
 const sweepMs = 1_000;
 const recheckMs = 3_000;
+/** In one statement, and in one round of the regular check: a signal is seldom lost, and Postgres has other work. */
 const recheckedAtOnce = 500;
 /** How long newly watched sessions are collected, to be checked together: after an outage thousands come at once. */
 const collectMs = 100;
 
-/** Watchers, at first none; until `stop`, looks for expired sessions every second, and for ended ones every three. */
+/**
+ * Watchers, at first none; until `stop`, looks for expired sessions every second, and for ended ones every three: among 500
+ * at a time, in turn.
+ */
 export function createWatchers(options: WatchersOptions): Watchers {
   return new SessionWatchers(options);
 }
 
-/** Looks for expired sessions every second, and for ended ones every three. */
 class SessionWatchers implements Watchers {
   readonly #options: WatchersOptions;
   readonly #watchers = new Set<Watcher>();
   /** They may have ended between being found and being watched. */
   readonly #newlyWatched = new Set<string>();
+  /** To which the regular check has yet to come. */
+  #left: string[] = [];
   #checking: Promise<void> | undefined;
   readonly #sweep: NodeJS.Timeout;
   // A signal may be lost without anybody noticing.
-  readonly #slowCheck = setInterval(() => void this.#checkWatched(), recheckMs).unref();
+  readonly #slowCheck = setInterval(() => this.#checkSome(), recheckMs).unref();
 
   constructor(options: WatchersOptions) {
     this.#options = options;
@@ -122,8 +127,18 @@ class SessionWatchers implements Watchers {
   };
 
   readonly #checkWatched = (): Promise<void> => {
-    const ids = new Set(Array.from(this.#watchers, ({ session }) => session.caller.sessionId));
-    this.#checking ??= this.#check([...ids]).finally(() => (this.#checking = undefined));
+    this.#checking ??= this.#check(this.#watched()).finally(() => (this.#checking = undefined));
     return this.#checking;
   };
+
+  #checkSome(): void {
+    if (this.#checking) return;
+    if (this.#left.length === 0) this.#left = this.#watched();
+    const some = this.#left.splice(0, recheckedAtOnce);
+    this.#checking = this.#check(some).finally(() => (this.#checking = undefined));
+  }
+
+  #watched(): string[] {
+    return [...new Set(Array.from(this.#watchers, ({ session }) => session.caller.sessionId))];
+  }
 }

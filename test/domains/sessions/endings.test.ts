@@ -108,6 +108,20 @@ describe.each(engines)('the end of a session on %s', (_, createUrl) => {
     expect(queries).toBeLessThan(20);
   });
 
+  test('is looked for among 500 of many at a time, since few signals are lost', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const ended = await watchFirst(1_200, open());
+    await signOut('session 1100');
+    queries = 0;
+    for (const round of [1, 2, 3]) {
+      expect(ended).toEqual([]);
+      vi.advanceTimersByTime(3_000);
+      await expect.poll(() => queries).toBe(round);
+    }
+    await expect.poll(() => ended).toEqual(['session 1100']);
+  });
+
   test('is checked for at once if signals may have been missed', async () => {
     const opened = open();
     const ended = await watchFirst(3, opened);
