@@ -97,7 +97,10 @@ async function ensureStream(manager: JetStreamManager, id: string): Promise<numb
     max_age: windowMs * 1_000_000, // in nanoseconds
     max_bytes: windowBytes,
   };
-  const info = await manager.streams.info(name).catch(() => undefined);
+  const info = await manager.streams.info(name).catch((error: unknown) => {
+    if (!(error instanceof JetStreamApiError)) throw error; // nobody answers
+    return undefined;
+  });
   const copies = info?.config.num_replicas ?? 0;
   let fault: unknown;
   for (const num_replicas of [3, 2, 1].filter((more) => more > copies)) {
