@@ -37,15 +37,15 @@ interface CoverOptions {
   readonly fail: (failure: TriviumError) => void;
 }
 
-/** A subscription to all of a family, that takes the lists of it along. */
+/** A subscription; one to all of a family takes the lists of it along. */
 export class Cover {
-  readonly #family: Family;
+  readonly #family: Family | undefined;
   readonly #options: CoverOptions;
   readonly #parts = new Map<List, Part>();
   readonly #heard = new Set<string>();
   #leaveAlone: (() => void) | undefined;
 
-  constructor(family: Family, options: CoverOptions) {
+  constructor(family: Family | undefined, options: CoverOptions) {
     this.#family = family;
     this.#options = options;
   }

@@ -86,40 +86,41 @@ export class Coverage {
 
   /**
    * Subscribes. A subscription to all of a family (without a filter) covers the cache's lists of it: it begins where each
-   * of them is, moves them on, and tells `apply` what they miss. The sink hears each event once.
+   * of them is, moves them on, and tells `apply` what they miss. The sink hears each event once. While nobody is signed in
+   * it waits, which the sink hears as an answer without data; it begins again once somebody is.
    */
   subscribe(document: DocumentNode, variables: object, sink: Sink): () => void {
     const [field] = rootFields(document);
     const family = field && families[field.name.value];
     const { filter } = field ? argumentsOf(field, variables) : {};
+    const coversAll = family && Object.values(filter ?? {}).every((value) => value == null);
     const next = (answer: Answer) => sink.next(this.#freshest.refresh(answer));
-    const error = (failure: TriviumError) => sink.error(failure);
-    const complete = () => sink.complete();
     let place = variables;
-    const alone = (one: Sink) => {
-      const given = place;
-      place = withoutAfter(variables); // which counts once: after that it begins now
-      return this.#options.trivium.subscribe(document, given, one);
-    };
-    if (!family || Object.values(filter ?? {}).some((value) => value != null))
-      return alone({ next, error, complete });
     const stop = () => {
       this.#covers.delete(cover);
       cover.stop();
     };
-    const cover = new Cover(family, {
+    const cover = new Cover(coversAll ? family : undefined, {
       next: (answer) => {
-        this.#losses = 0;
+        if (coversAll) this.#losses = 0;
         next(answer);
       },
-      complete,
-      alone,
+      complete: () => sink.complete(),
+      alone: (one) => {
+        const given = place;
+        place = withoutAfter(variables); // which counts once: after that it begins now
+        return this.#options.trivium.subscribe(document, given, one);
+      },
       join: (list, listener) => this.#streams.join(document, withoutAfter(variables), list.cursor, listener),
       take: (list, answer) => this.#take(list, this.#freshest.refresh(answer)),
       fail: (failure) => {
-        if (isPlaceLost(failure)) return void this.#expire();
+        if (coversAll && isPlaceLost(failure)) return void this.#expire();
+        if (failure.code === 'UNAUTHENTICATED') {
+          cover.leaveLists();
+          return sink.next(refusalOf(failure));
+        }
         stop();
-        return error(failure);
+        return sink.error(failure);
       },
     });
     this.#covers.add(cover);
@@ -127,7 +128,7 @@ export class Coverage {
     return stop;
   }
 
-  /** Forgets all: somebody else signed in. */
+  /** Forgets all, and begins what waits again: somebody else signed in, or nobody is any more. */
   clear(): void {
     this.#epoch++;
     this.#lists.clear();
@@ -254,6 +255,11 @@ export class Coverage {
 function sessionChanged(): TriviumError {
   const message = 'The session changed meanwhile: whether a mutation took place is not known.';
   return new TriviumError('SESSION_CHANGED', message);
+}
+
+/** A refusal as an answer, with which a subscription does not end. */
+function refusalOf({ code, message }: TriviumError): Answer {
+  return { data: null, errors: [{ message, extensions: { code } }] };
 }
 
 function withoutAfter(variables: object): object {

@@ -9,7 +9,7 @@ import type {
   RecordSourceSelectorProxy,
   RequestParameters,
 } from 'relay-runtime';
-import type { Sink, Trivium } from '../core/trivium.js';
+import type { Answer, Sink, Trivium } from '../core/trivium.js';
 import { ask } from '../live/ask.js';
 import { Coverage } from '../live/coverage.js';
 import { onViewer } from '../live/viewer.js';
@@ -118,7 +118,12 @@ function createNetwork(coverage: Coverage, documents: Readonly<Record<string, st
   }
   return relay.Network.create(
     (request, variables) => observe((sink) => ask(coverage, documentOf(request), variables, sink)),
-    (request, variables) => observe((sink) => coverage.subscribe(documentOf(request), variables, sink)),
+    (request, variables) =>
+      observe((sink) => {
+        // For Relay an answer without data is the end, but it waits until somebody is signed in.
+        const next = (answer: Answer) => void (answer.data != null && sink.next(answer));
+        return coverage.subscribe(documentOf(request), variables, { ...sink, next });
+      }),
   );
 }
 

@@ -422,6 +422,34 @@ export function testCache(create: (trivium: Trivium) => CachingClient): void {
     client.stop();
   });
 
+  test('a subscription that stays mounted keeps lists live once the same person signs in again', async () => {
+    const token = await proxied.testbed.signIn();
+    const trivium = proxied.connect({ token });
+    await trivium.refresh();
+    const refused: string[] = [];
+    const subscribe: Trivium['subscribe'] = (document, variables, sink) =>
+      trivium.subscribe(document, variables, {
+        ...sink,
+        error(failure) {
+          sink.error(failure);
+          refused.push(failure.code);
+        },
+      });
+    const client = create(Object.assign(Object.create(trivium) as Trivium, { subscribe }));
+    const leave = client.subscribe();
+    await proxied.testbed.ask('mutation { signOut { signedOut } }', {}, token);
+    await trivium.refresh();
+    await expect.poll(() => refused).toEqual(['UNAUTHENTICATED', 'UNAUTHENTICATED']);
+    await trivium.signIn(demo.email, demo.password);
+    const list = observe(client, all);
+    await expect.poll(() => list.rows()).toBeDefined();
+    await emit(proxied, 98, 0, 0);
+    await expect.poll(() => list.rows()?.[0]?.shipmentId).toBe('shp_cache_98');
+    leave();
+    list.stop();
+    client.stop();
+  });
+
   test("random events, lists, pages and cuts: at rest each list is the gateway's own, and no revision ever fell", async () => {
     for (let shipment = 0; shipment < 8; shipment++) await emit(proxied, shipment, 0, 0);
     for (let payment = 0; payment < 6; payment++) await emitPayment(proxied, payment, 0);

@@ -83,3 +83,32 @@ test('a cache takes what a restored log says, though that counts its events once
   sinks[0]!.error(new TriviumError('CURSOR_EXPIRED', 'The database was restored.'));
   expect(await coverage.execute(query, {})).toEqual(answer(90, 'IN_TRANSIT'));
 });
+
+test.each(['', '(filter: { carriers: ["ups"] })'])(
+  'a subscription %s waits while nobody is signed in, and begins again once somebody is',
+  (filter) => {
+    const sinks: Sink[] = [];
+    const left: Sink[] = [];
+    const trivium = {
+      subscribe(_: unknown, __: unknown, sink: Sink) {
+        sinks.push(sink);
+        return () => void left.push(sink);
+      },
+    } as unknown as Trivium;
+    const coverage = new Coverage({ trivium, apply: () => {}, expired: () => {} });
+    const sink = { next: vi.fn<Sink['next']>(), error: vi.fn<Sink['error']>(), complete: () => {} };
+    const document = parse(`subscription { shipmentUpdates${filter} { cursor } }`);
+    const leave = coverage.subscribe(document, {}, sink);
+    sinks[0]!.error(new TriviumError('UNAUTHENTICATED', 'Nobody is signed in.'));
+    const errors = [{ message: 'Nobody is signed in.', extensions: { code: 'UNAUTHENTICATED' } }];
+    expect(sink.next.mock.calls).toEqual([[{ data: null, errors }]]);
+    coverage.clear();
+    const update = { data: { shipmentUpdates: { cursor: 'now' } } };
+    sinks[1]!.next(update);
+    expect(sink.next).toHaveBeenLastCalledWith(update);
+    expect(sink.error).not.toHaveBeenCalled();
+    leave();
+    coverage.clear();
+    expect([sinks.length, left]).toEqual([2, [sinks[1]]]);
+  },
+);
