@@ -91,7 +91,8 @@ function textIn(value: string | readonly string[] | undefined): string {
   return value === undefined ? '' : String(value).trim();
 }
 
+/** Where a header came more than once, or its values were joined, the first counts. */
 function numberIn(value: string | readonly string[] | undefined): number | undefined {
-  const text = textIn(value);
-  return /^\d+(?:\.\d+)?$/.test(text) ? Number(text) : undefined;
+  const [, first] = /^(\d+(?:\.\d+)?)\s*(?:,.*)?$/.exec(textIn(value)) ?? [];
+  return first === undefined ? undefined : Number(first);
 }

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { brotliDecompress, unzip } from 'node:zlib';
+import { brotliDecompress, inflateRaw, unzip } from 'node:zlib';
 import { errors, type Dispatcher } from 'undici';
 import { Chunks } from '../lib/chunks.js';
 import type { Holding } from '../lib/memory-ledger.js';
@@ -132,9 +132,9 @@ class ReplyHandler implements Dispatcher.DispatchHandler {
     // Of an error only the status matters: its body may be truncated, late or endless.
     if (status === 0 || (reason && isSuccess(status))) return this.fail(reason ?? 'broken', cause);
     const body = chunks.concat();
-    const coding = headers['content-encoding'];
-    if (coding === undefined || body.length === 0) return this.resolve({ status, headers, body });
-    return decode(coding, body, (fault, decoded) =>
+    const codings = headers['content-encoding'];
+    if (codings === undefined || body.length === 0) return this.resolve({ status, headers, body });
+    return decode(codingsIn(codings), body, (fault, decoded) =>
       fault ? this.fail(fault) : this.resolve({ status, headers, body: decoded }),
     );
   }
@@ -147,9 +147,10 @@ class ReplyHandler implements Dispatcher.DispatchHandler {
 }
 
 const decoders: Readonly<Record<string, Decoder>> = {
-  gzip: unzip, // which takes `deflate` as well
+  gzip: unzip,
   'x-gzip': unzip,
-  deflate: unzip,
+  // Some send it without its wrapper (RFC 9110 §8.4.1.2), which begins with this.
+  deflate: (body, ...rest) => ((body[0]! & 0x0f) === 8 ? unzip : inflateRaw)(body, ...rest),
   br: brotliDecompress,
 };
 
@@ -160,14 +161,23 @@ type Decoder = (
 ) => void;
 type Decoded = (fault: FailureReason | undefined, body: Buffer) => void;
 
-/** Undoes a coding that was not asked for. One that is not known, or not what it says, is no usable answer. */
-function decode(coding: string, body: Buffer, done: Decoded): void {
-  const name = coding.trim().toLowerCase();
-  if (name === 'identity' || name === '') return done(undefined, body);
+/** The codings in the order they were applied; the header may come more than once. */
+function codingsIn(header: string | readonly string[]): readonly string[] {
+  const names = String(header)
+    .split(',')
+    .map((name) => name.trim().toLowerCase());
+  return names.filter((name) => name !== 'identity' && name !== '');
+}
+
+/** Undoes codings that were not asked for. One that is not known, or not what it says, is no usable answer. */
+function decode(codings: readonly string[], body: Buffer, done: Decoded): void {
+  const name = codings.at(-1);
+  if (name === undefined) return done(undefined, body);
   const decoder = Object.hasOwn(decoders, name) ? decoders[name] : undefined;
   if (!decoder) return done('misshapen', body);
   return decoder(body, { maxOutputLength: maxBytes }, (error, decoded) => {
-    const isLong = error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
-    done(error ? (isLong ? 'oversized' : 'misshapen') : undefined, decoded);
+    if (!error) return decode(codings.slice(0, -1), decoded, done);
+    const isLong = 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
+    return done(isLong ? 'oversized' : 'misshapen', body);
   });
 }

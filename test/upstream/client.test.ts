@@ -1,6 +1,6 @@
-import type { ServerResponse } from 'node:http';
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { PassThrough } from 'node:stream';
-import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../src/lib/clock.js';
 import { LightAbortController, type Signal } from '../../src/lib/async/abort.js';
@@ -121,14 +121,19 @@ describe('an answer', () => {
     expect(await answerOf(upstream, get)).toEqual({ status: 200, body, bytes: Buffer.byteLength(text) });
   });
 
-  it.each([
+  it.each<[string | string[], (text: string) => Buffer]>([
     ['gzip', gzipSync],
     ['X-GZIP', gzipSync],
     ['deflate', deflateSync],
+    ['deflate', deflateRawSync],
     ['br', brotliCompressSync],
+    ['identity, gzip', gzipSync],
+    [['gzip', 'identity'], gzipSync],
+    [['identity', 'identity'], Buffer.from],
+    ['br, gzip', (text) => gzipSync(brotliCompressSync(text))],
   ])('that is compressed though nobody asked (%s) is read all the same', async (coding, compress) => {
     service.answer = (response) =>
-      void response.writeHead(200, { 'content-encoding': coding }).end(compress('{"a":1}'));
+      void response.setHeader('content-encoding', coding).end(compress('{"a":1}'));
     expect(await answerOf(upstream, get)).toMatchObject({ status: 200, body: { a: 1 } });
     expect(service.received[0]?.headers['accept-encoding']).toBe('identity');
   });
@@ -431,18 +436,20 @@ describe('429', () => {
     },
   );
 
-  it.each([
+  it.each<[OutgoingHttpHeaders, number]>([
     [{ 'retry-after-ms': '1500' }, 1.5],
     [{ 'retry-after-ms': '1500', 'retry-after': '7' }, 1.5],
     [{ 'retry-after-ms': 'soon', 'retry-after': '7' }, 7],
     [{ 'retry-after': '0.493' }, 0.493],
+    [{ 'retry-after': '7, 7' }, 7],
+    [{ 'x-ratelimit-remaining': ['0', '0'], 'x-ratelimit-reset': ['12', '12'] }, 12],
     [{ ratelimit: '"default";r=0;t=30' }, 30],
     [{ ratelimit: '"burst";r=0;t=12, "day";r=9;t=500' }, 12],
     [{ ratelimit: '"burst";r=0;t=12, "hour";r=0;t=500' }, 500],
     [{ ratelimit: 'limit=100, remaining=0, reset=45' }, 45],
     [{ ratelimit: 'limit=100, remaining=4, reset=45' }, 60],
     [{ ratelimit: '"default";r=0;t=30', 'retry-after': '7' }, 7],
-  ] as const)('with %j pauses its token for %d seconds, and no longer', async (headers, seconds) => {
+  ])('with %j pauses its token for %d seconds, and no longer', async (headers, seconds) => {
     service.answer = answering(429, '', headers);
     expect(await failure({ ...get, token: 'one' })).toMatchObject({ retryAfter: Math.ceil(seconds) });
     service.answer = answering(200);
