@@ -85,7 +85,7 @@ interface CachedList {
 /** A cache whose lists are kept apart by their filters, and page. */
 function createCache({ typePolicies = {}, ...config }: InMemoryCacheConfig = {}): InMemoryCache {
   const { fields, ...query } = typePolicies['Query'] ?? {};
-  const names = ['notes', 'tags', 'appointments', 'shipments', 'payments'];
+  const names = ['notes', 'tags', 'appointments', 'shipments', 'payments', 'webhookDeliveries'];
   const lists = Object.fromEntries(names.map((name) => [name, pages]));
   return new InMemoryCache({
     ...config,
@@ -106,6 +106,7 @@ const pages: FieldPolicy<CachedList> = {
     const { endCursor, startCursor } = existing.pageInfo ?? {};
     if (isAfter ? !isNext(after, endCursor) : !isNext(before, startCursor)) return existing;
     const known = new Set(existing.edges.map(({ node }) => readField('id', node)));
+    known.delete(undefined); // a delivery has none
     const added = incoming.edges.filter(({ node }) => !known.has(readField('id', node)));
     const edges = isAfter ? [...existing.edges, ...added] : [...added, ...existing.edges];
     const ends = isAfter ? ['endCursor', 'hasNextPage'] : ['startCursor', 'hasPreviousPage'];

@@ -1,4 +1,4 @@
-import { ApolloLink } from '@apollo/client';
+import { ApolloLink, gql, type TypedDocumentNode } from '@apollo/client';
 import { expect, test } from 'vitest';
 import { createApolloClient } from '../../../src/client/apollo/apollo.js';
 import {
@@ -80,4 +80,42 @@ test('takes links and options of the application', async () => {
   });
   for (let time = 0; time < 2; time++) await apollo.query({ query: NotesDocument, variables: { first: 1 } });
   expect(operations).toEqual(['Notes', 'Notes']);
+});
+
+interface Deliveries {
+  readonly webhookDeliveries: {
+    readonly edges: readonly { readonly node: { readonly eventId: string } }[];
+    readonly pageInfo: { readonly endCursor: string | null };
+  };
+}
+
+test('pages what has no id, as webhook deliveries', async () => {
+  const query: TypedDocumentNode<Deliveries, { readonly first: number; readonly after?: string | null }> =
+    gql`
+      query ($first: Int, $after: String) {
+        webhookDeliveries(first: $first, after: $after) {
+          edges {
+            node {
+              eventId
+            }
+          }
+          pageInfo {
+            hasNextPage
+            endCursor
+          }
+        }
+      }
+    `;
+  const ids = await proxied.emit(3);
+  const apollo = createApolloClient(proxied.connect());
+  const watched = apollo.watchQuery({ query, variables: { first: 2 } });
+  const watching = watched.subscribe(() => {});
+  const shown = () => {
+    const { data } = watched.getCurrentResult();
+    return (data as Deliveries | undefined)?.webhookDeliveries;
+  };
+  await expect.poll(() => shown()?.edges.length).toBe(2);
+  await watched.fetchMore({ variables: { first: 1, after: shown()!.pageInfo.endCursor } });
+  await expect.poll(() => shown()!.edges.map(({ node }) => node.eventId)).toEqual(ids.toReversed());
+  watching.unsubscribe();
 });
