@@ -126,9 +126,14 @@ console.log((await trivium.mutate(SignOutDocument)).signOut.signedOut);
 trivium.dispose();
 `;
 
-test.for(['bundler', 'nodenext'])(
-  'compiles under the strictest options, with moduleResolution %s',
-  async (resolution) => {
+test.for([
+  ['bundler', 'es2022,dom,dom.iterable', ['main.ts', 'entries.ts']],
+  ['nodenext', 'es2022,dom,dom.iterable', ['main.ts', 'entries.ts']],
+  // As a program has it that is not for a browser.
+  ['nodenext', 'es2022', ['main.ts']],
+] as const)(
+  'compiles under the strictest options, with moduleResolution %s and lib %s',
+  async ([resolution, lib, files]) => {
     writeFileSync(join(root, 'main.ts'), consumer);
     writeFileSync(join(root, 'entries.ts'), entries);
     writeFileSync(join(root, 'package.json'), '{"type":"module"}');
@@ -150,15 +155,14 @@ test.for(['bundler', 'nodenext'])(
         '--target',
         'es2022',
         '--lib',
-        'es2022,dom,dom.iterable',
+        lib,
         '--types',
         'node',
         '--skipLibCheck',
         'false',
         '--outDir',
         join(root, resolution),
-        'main.ts',
-        'entries.ts',
+        ...files,
       ],
       { cwd: root },
     ).catch((error: unknown) => error as { stdout: string });

@@ -15,7 +15,11 @@ export interface Session {
 }
 
 /** Where a token survives, such as `localStorage`; one that is full or forbidden is done without. */
-export type TokenStorage = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
+export interface TokenStorage {
+  getItem(key: string): string | null;
+  setItem(key: string, value: string): void;
+  removeItem(key: string): void;
+}
 
 /** Where a session is kept: in a cookie, in `storage`, or in memory alone. */
 export interface SessionOptions {
