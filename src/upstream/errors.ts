@@ -32,6 +32,7 @@ const reasons = {
   oversized: ['UPSTREAM_INVALID_RESPONSE', 'answered with more than the gateway accepts'],
   redirected: ['UPSTREAM_INVALID_RESPONSE', 'answered with a redirect'],
   misshapen: ['UPSTREAM_INVALID_RESPONSE', 'answered with an unexpected response'],
+  rejected: ['UPSTREAM_INVALID_RESPONSE', 'rejected the token that it had just issued'],
   /** The token that it gave cannot stand in a header: the call was not made. */
   unsendable: ['UPSTREAM_INVALID_RESPONSE', 'issued a token that cannot be used'],
   /** The caller holds so much memory that there is no room for the answer. */

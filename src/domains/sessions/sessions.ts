@@ -7,6 +7,7 @@ import { digest, type Sealer } from '../../lib/sealer.js';
 import { growingPauses, retry } from '../../lib/async/retry.js';
 import { LightAbortController, type Signal } from '../../lib/async/abort.js';
 import type { Database } from '../../store/database.js';
+import { UpstreamError } from '../../upstream/errors.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import { createWarnings, type Warn } from '../../lib/telemetry/rate-limited-log.js';
 import type { Grants } from './grants.js';
@@ -60,6 +61,8 @@ const cacheMs = 5_000;
 const maxCached = 10_000;
 /** Between two warnings: anybody can cause refused sign-ins. */
 const quietMs = 60_000;
+const rejectedToken =
+  'the notes service rejected a token that it had just issued: if it is another text of its answer, see NOTES_TOKEN_FIELD';
 /** The maximum life of a session, whatever the service says of its token's. */
 const maxLifetimeMs = 366 * 24 * 3_600_000;
 
@@ -218,11 +221,8 @@ class GatewaySessions implements Sessions {
     } catch (cause) {
       if (!(cause instanceof SessionEnded)) throw cause;
       // Not `SessionEnded`: the caller may be signed in already, and that session has not ended.
-      throw new GatewayError(
-        'UPSTREAM_INVALID_RESPONSE',
-        'The notes service rejected the token that it had just issued.',
-        { cause },
-      );
+      this.#warnSeldom(rejectedToken);
+      throw new UpstreamError('notes', 'rejected', { uncertain: true, cause });
     }
   }
 

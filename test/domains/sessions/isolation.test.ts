@@ -75,6 +75,14 @@ describe('sign-ins at which the service fails', () => {
     expect(isIn(await signIn(demo))).toBe(true);
   });
 
+  test('are refused after twenty, too, if it rejects the tokens that it issues, of which the log tells', async () => {
+    failing('notes', /me/, 20, 401);
+    const codes = [];
+    for (let count = 0; count < 21; count += 1) codes.push(...codesOf(await signIn(bob)));
+    expect(codes).toEqual([...Array.from({ length: 20 }, () => 'UPSTREAM_INVALID_RESPONSE'), 'RATE_LIMITED']);
+    expect(testbed.logged()).toContain('NOTES_TOKEN_FIELD');
+  });
+
   test('that hang leave room for those of other networks', async () => {
     testbed.sandbox.faults.add({ service: 'notes', path: /token/, times: 16, act: { kind: 'hang' } });
     const hanging = Array.from({ length: 200 }, (_, at) =>
