@@ -35,7 +35,7 @@ export interface RelayOptions {
  */
 export function createRelayEnvironment(trivium: Trivium, { documents = {} }: RelayOptions = {}): Environment {
   const connections = new Connections();
-  const retained = new Set<OperationDescriptor>();
+  const retained: Parts['retained'] = new Map();
   const coverage = new Coverage({
     trivium,
     bySelection: true,
@@ -51,7 +51,8 @@ export function createRelayEnvironment(trivium: Trivium, { documents = {} }: Rel
   function askAgain(): void {
     environment.commitUpdate(invalidate);
     // An error is that of whoever reads.
-    for (const operation of retained) environment.execute({ operation }).subscribe({ error: () => {} });
+    for (const operation of new Set(retained.values()))
+      environment.execute({ operation }).subscribe({ error: () => {} });
   }
 
   onViewer(trivium, (isSignedIn) => {
@@ -65,7 +66,8 @@ export function createRelayEnvironment(trivium: Trivium, { documents = {} }: Rel
 interface Parts {
   readonly network: INetwork;
   readonly connections: Connections;
-  readonly retained: Set<OperationDescriptor>;
+  /** What is shown, by what retains it: the same may be retained more than once. */
+  readonly retained: Map<Disposable, OperationDescriptor>;
 }
 
 /** An environment that knows which operations are shown. */
@@ -74,10 +76,10 @@ function create({ network, connections, retained }: Parts): Environment {
   class LiveEnvironment extends Base {
     override retain(operation: OperationDescriptor): Disposable {
       const retention = super.retain(operation);
-      retained.add(operation);
+      retained.set(retention, operation);
       return {
         dispose() {
-          retained.delete(operation);
+          retained.delete(retention);
           retention.dispose();
         },
       };

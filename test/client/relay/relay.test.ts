@@ -18,6 +18,7 @@ import {
   type Row,
   type ShownList,
 } from '../live/cache-contract.js';
+import { demo } from '../../support/testbed.js';
 import { useProxiedGateway } from '../proxied-gateway.js';
 import { compileScreens } from './screens.js';
 
@@ -129,4 +130,18 @@ test('asks and writes by the same session, and forgets everything when it ends',
   await expect.poll(() => relay.check(operation).status).toBe('stale');
   expect(relay.lookup(operation.fragment).data).not.toMatchObject({ viewer: { email: expect.anything() } });
   expect(JSON.stringify(relay.getStore().getSource().toJSON())).not.toContain('demo@example.com');
+});
+
+test('what is retained twice, as when a component refetches, is asked again while it is retained once', async () => {
+  const trivium = proxied.connect({ token: await proxied.testbed.signIn() });
+  await trivium.refresh();
+  const relay = createRelayEnvironment(trivium);
+  const operation = createOperationDescriptor(artifacts.operation('ScreenViewerQuery'), {});
+  const before = relay.retain(operation);
+  relay.retain(operation);
+  before.dispose();
+  await trivium.signIn('other@example.com', demo.password);
+  await expect
+    .poll(() => relay.lookup(operation.fragment).data)
+    .toMatchObject({ viewer: { email: 'other@example.com' } });
 });
