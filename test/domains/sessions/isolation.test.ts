@@ -75,12 +75,16 @@ describe('sign-ins at which the service fails', () => {
     expect(isIn(await signIn(demo))).toBe(true);
   });
 
-  test('are refused after twenty, too, if it rejects the tokens that it issues, of which the log tells', async () => {
-    failing('notes', /me/, 20, 401);
+  test.each([
+    ['rejects the tokens that it issues', /me/, { status: 401 }, 'NOTES_TOKEN_FIELD'],
+    ['issues tokens that cannot be sent', /token/, { status: 200, body: '{"token":"a b"}' }, 'unsendable'],
+  ])('are refused after twenty, too, if it %s, of which the log tells', async (_, path, answer, told) => {
+    const act = { kind: 'answer', ...answer } as const;
+    testbed.sandbox.faults.add({ service: 'notes', path, times: 20, act });
     const codes = [];
     for (let count = 0; count < 21; count += 1) codes.push(...codesOf(await signIn(bob)));
     expect(codes).toEqual([...Array.from({ length: 20 }, () => 'UPSTREAM_INVALID_RESPONSE'), 'RATE_LIMITED']);
-    expect(testbed.logged()).toContain('NOTES_TOKEN_FIELD');
+    expect(testbed.logged()).toContain(told);
   });
 
   test('that hang leave room for those of other networks', async () => {

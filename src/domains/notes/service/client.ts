@@ -127,7 +127,8 @@ class RestNotesClient implements NotesClient {
     const tokenFields = tokenField === undefined ? defaultTokenFields : [tokenField];
     this.#readIssued = orUnusable((body) => {
       const issued = readToken(body, tokenFields);
-      if (issued && !isSendable(issued.token)) throw new UpstreamError('notes', 'unsendable');
+      if (issued && !isSendable(issued.token))
+        throw new UpstreamError('notes', 'unsendable', { uncertain: true });
       return issued;
     });
   }
