@@ -3,9 +3,9 @@ import { readFile } from 'node:fs/promises';
 import type { FastifyInstance } from 'fastify';
 
 /**
- * Has each file that these routes send read once, and kept until it is another, as its `ETag` tells. A stream would hold a descriptor and a part of the file for
- * as long as its client reads nothing; these bytes are the same for all clients. To be registered without
- * `acceptRanges`, since all of the file is sent.
+ * Has each file that these routes send read once, and kept until it is another, as its `ETag` tells. A stream would hold a
+ * descriptor and a part of the file for as long as its client reads nothing; these bytes are the same for all clients. To
+ * be registered without `acceptRanges`, since all of the file is sent.
  */
 export function keepFiles(routes: FastifyInstance): void {
   const kept = new Map<string, { readonly version: unknown; readonly content: Promise<Buffer> }>();
@@ -21,7 +21,8 @@ export function keepFiles(routes: FastifyInstance): void {
 
   routes.addHook('onSend', async (_request, reply, payload) => {
     if (!(payload instanceof ReadStream)) return payload;
-    payload.destroy();
+    // It may still be opening a file that is gone by now: what comes of that, the read below tells.
+    payload.on('error', () => undefined).destroy();
     return contentOf(String(payload.path), reply.getHeader('etag'));
   });
 }

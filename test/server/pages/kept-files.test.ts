@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import { createReadStream, mkdtempSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -18,6 +18,7 @@ async function serve() {
   const app = fastify();
   onTestFinished(() => app.close());
   keepFiles(app);
+  app.get('/gone', (_, reply) => reply.send(createReadStream(join(root, 'gone.txt'))));
   await app.register(fastifyStatic, { root });
   const url = await app.listen();
   return { root, url };
@@ -38,6 +39,13 @@ test('a file that was replaced is answered as it is now', async () => {
     writeFileSync(join(root, 'long.txt'), replaced);
     expect(await (await fetch(`${url}/long.txt`)).text()).toBe(replaced);
   }
+});
+
+test('a file that is gone before it is opened is an error of its request alone', async () => {
+  const { url } = await serve();
+  const refused = await fetch(`${url}/gone`);
+  expect(refused.status).toBe(500);
+  expect((await fetch(`${url}/long.txt`)).status).toBe(200);
 });
 
 test.skipIf(process.platform !== 'linux')('a file is not open while clients do not read it', async () => {
