@@ -1,5 +1,3 @@
-import { quantile } from './load.js';
-
 /** A participant: each turn runs for a slice of time; a greater score is better. */
 export interface Turn<T> {
   readonly who: string;
@@ -66,9 +64,9 @@ export function spread(rounds: readonly number[]) {
   return { ratio: median(rounds), low: Math.min(...rounds), high: Math.max(...rounds), rounds };
 }
 
+/** The value in the middle; of an even number of values, the mean of the two there. */
 export function median(values: readonly number[]): number {
-  return quantile(
-    values.toSorted((a, b) => a - b),
-    0.5,
-  );
+  const sorted = values.toSorted((a, b) => a - b);
+  const half = sorted.length / 2;
+  return (sorted[Math.ceil(half) - 1]! + sorted[Math.floor(half)]!) / 2;
 }
