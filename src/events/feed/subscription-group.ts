@@ -1,9 +1,16 @@
 import type { LogEntry } from '../log/log.js';
 import type { Place } from '../log/log-position.js';
-import { createReader, type Reader, type Sources } from './log-reader.js';
+import {
+  createReader,
+  gather,
+  nothing,
+  single,
+  type Reader,
+  type Sources,
+  type Stretch,
+} from './log-reader.js';
 import { createReplays, type Replays, type Payload } from './replay-cache.js';
 import type { Selection } from './selection.js';
-import { gather, nothing, single, type Stretch } from './stretch.js';
 
 /** Which entries concern a group, and how it renders them for its members: the same for all of them. */
 export interface Rendering {
