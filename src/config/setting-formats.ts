@@ -102,6 +102,7 @@ export const endpoints = list.transform((pairs, context): ReadonlyMap<string, st
       context.addIssue(`pair ${place + 1} is not of the form id=secret`);
     else if (/\s/.test(id))
       context.addIssue(`the id "${id}" has blanks in it: write pairs as id=secret, with commas between them`);
+    else if (/^\.\.?$/.test(id)) context.addIssue(`the id "${id}" cannot be a part of an address`);
     else if (map.has(id)) context.addIssue(`the id ${id} is given twice`);
     else map.set(id, secret);
   }

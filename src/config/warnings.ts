@@ -1,5 +1,7 @@
+import { isIP } from 'node:net';
 import leven from 'leven';
 import { withoutEmpty, type Environment } from './environment.js';
+import { hostNames, origin } from './setting-formats.js';
 import { fileSettings, sandboxSettings, settings } from './settings.js';
 
 const known = Object.keys({ ...settings.shape, ...sandboxSettings.shape });
@@ -27,6 +29,7 @@ export function warningsOf(environment: Environment): readonly string[] {
     ...warnOfIssuer(given['APPOINTMENTS_AUTH_URL']),
     ...['SHIPMENT_WEBHOOKS', 'PAYMENT_WEBHOOKS'].flatMap((name) => warnOfPairs(name, given[name])),
     ...warnOfMode(given['NODE_ENV']),
+    ...warnOfHosts(given['PUBLIC_URL'], given['ALLOWED_HOSTS']),
     ...warnOfGrants(given),
     ...warnOfRelay(given),
   ];
@@ -99,6 +102,19 @@ function warnOfMode(mode: string | undefined): readonly string[] {
         `NODE_ENV is ${mode}, which is not production: write production, or a sandbox may stand in for the services`,
       ]
     : [];
+}
+
+/** Whoever asks by the name of the public address is refused with 421, the senders of webhooks among them. */
+function warnOfHosts(publicUrl: string | undefined, allowedHosts: string | undefined): readonly string[] {
+  const { data: names = [] } = hostNames.safeParse(allowedHosts);
+  const { data: url } = origin.safeParse(publicUrl);
+  if (names.length === 0 || url === undefined) return [];
+  const { hostname } = new URL(url);
+  return isIP(hostname.replace(/^\[|\]$/g, '')) > 0 || names.some((name) => name.toLowerCase() === hostname)
+    ? []
+    : [
+        `ALLOWED_HOSTS does not have ${hostname}, the name in PUBLIC_URL: add it, unless a proxy sends another Host`,
+      ];
 }
 
 function warnOfGrants(given: Environment): readonly string[] {

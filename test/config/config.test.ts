@@ -226,6 +226,7 @@ describe('webhook endpoints', () => {
     ['we_1=a,=hidden', 'pair 2 is not of the form id=secret'],
     ['we_1=', 'pair 1 is not of the form id=secret'],
     ['we_1=a,we_1=b', 'the id we_1 is given twice'],
+    ['..=a', 'the id ".." cannot be a part of an address'],
     [',', 'must have at least one id=secret pair'],
   ])('%s is refused', (pairs, fault) => {
     expect(faultsOf({ ...upstreams, PAYMENT_WEBHOOKS: pairs })).toEqual([`PAYMENT_WEBHOOKS: ${fault}`]);

@@ -54,6 +54,19 @@ test('an issuer whose address ends with the path of its call gives a warning', (
   ]);
 });
 
+test('a public address whose name is not allowed as a host gives a warning', () => {
+  const warned = (PUBLIC_URL: string, ALLOWED_HOSTS: string) => warningsOf({ PUBLIC_URL, ALLOWED_HOSTS });
+  expect(warned('https://API.example:8443', 'localhost, Api.Example')).toEqual([]);
+  expect(warned('https://10.0.0.1', 'localhost')).toEqual([]);
+  expect(warned('http://[::1]:4000', 'localhost')).toEqual([]);
+  expect(warned('not an address', 'localhost')).toEqual([]);
+  expect(warned('https://api.example', 'https://api.example')).toEqual([]);
+  expect(warningsOf({ PUBLIC_URL: 'https://api.example' })).toEqual([]);
+  expect(warned('https://api.example', 'www.api.example')).toEqual([
+    'ALLOWED_HOSTS does not have api.example, the name in PUBLIC_URL: add it, unless a proxy sends another Host',
+  ]);
+});
+
 test('production without grants, and a NODE_ENV that is nearly production, give a warning', () => {
   expect(warningsOf({ NODE_ENV: 'production', GRANTS: '{}' })).toEqual([]);
   expect(warningsOf({ NODE_ENV: 'production' })).toEqual([
