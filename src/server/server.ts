@@ -127,7 +127,8 @@ const preflightSeconds = 600;
 export async function startServer(options: ServerOptions): Promise<Server> {
   const { host, port, publicUrl, schema, sessions, receiver, database, telemetry, ledger } = options;
   let allowed: ReadonlySet<string> = new Set();
-  const address = () => publicUrl ?? urlOf(host, app.server);
+  /** Set once it listens: while it drains, its server has no address any more. */
+  let url = '';
   const origins = createAllowedOrigins(() => allowed, telemetry);
   const callers = createCallers(sessions, origins, cookieNameOf(publicUrl));
   const rules = createRules(options);
@@ -248,7 +249,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     });
     const pages = await servePages(routes, options.pages, options.pageSettings);
     serveGraphql(routes, { graphql, streams, compiledQueries, pages, admission, networkCaller });
-    serveFrontDoor(routes, { ...options, built: pages, address });
+    serveFrontDoor(routes, { ...options, built: pages, address: () => publicUrl ?? url });
     serveSchema(routes, { ...options, callers });
     serveClientPackage(routes, { ...options, callers });
     if (options.metricsPort === undefined)
@@ -262,6 +263,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   telemetry.metrics.gauge('trivium_websockets', 'Open websockets.', () => sockets.size);
   // Fastify goes on listening, at the second address of `localhost`, when the first one already takes requests.
   app.server.once('listening', () => {
+    url = urlOf(host, app.server);
     const { port: actual } = app.server.address() as AddressInfo;
     allowed = new Set([...ownOrigins(host, actual, publicUrl), ...options.allowedOrigins]);
   });
@@ -271,8 +273,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     throw error;
   });
   return {
-    url: urlOf(host, app.server),
-    metricsUrl: `${urlOf(host, metricsServer ?? app.server)}/metrics`,
+    url,
+    metricsUrl: `${metricsServer ? urlOf(host, metricsServer) : url}/metrics`,
     async stop() {
       await drain.run(app.server, async () => {
         streams.retire();

@@ -1,3 +1,6 @@
+import { Agent, get } from 'node:http';
+import { json } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestbed, type Testbed } from '../../support/testbed.js';
 
@@ -34,6 +37,18 @@ test('a public address is the one that is named', async () => {
     graphql: 'https://gateway.example/graphql',
     websocket: 'wss://gateway.example/graphql',
   });
+});
+
+test('a request on a connection that is still open gets addresses while the gateway stops', async () => {
+  const stopping = await startTestbed();
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const ask = () =>
+    new Promise<unknown>((resolve) => void get(stopping.url, { agent }, (answer) => resolve(json(answer))));
+  const before = await ask();
+  const stopped = stopping.stop();
+  await sleep(100);
+  expect(await ask()).toEqual(before);
+  await stopped;
 });
 
 test('a browser gets the console', async () => {
