@@ -88,20 +88,20 @@ class PastPages implements Past {
   }
 
   #wanted(first: number, caller: string | undefined): Promise<Page> {
-    const read = this.#reads.get(first) ?? new Read(() => this.#read(first));
+    const epoch = this.#epoch;
+    const read = this.#reads.get(first) ?? new Read(() => this.#read(first, epoch));
     this.#reads.set(first, read);
     if (!read.hasBegun) void this.#inTurn(() => read.begin(), caller);
     return read.page;
   }
 
-  async #read(first: number): Promise<Page> {
-    const mine = this.#epoch;
+  async #read(first: number, epoch: number): Promise<Page> {
     try {
       const page = await this.#log.read(first - 1, pageSize);
-      if (mine === this.#epoch) this.#kept.set(first, page, weigh(page));
+      if (epoch === this.#epoch) this.#kept.set(first, page, weigh(page));
       return page;
     } finally {
-      if (mine === this.#epoch) this.#reads.delete(first);
+      if (epoch === this.#epoch) this.#reads.delete(first);
     }
   }
 

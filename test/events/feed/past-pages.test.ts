@@ -167,6 +167,17 @@ describe('the past', () => {
     expect(pages.map((page) => page[0]?.witness)).toEqual(['first', 'second', 'second']);
     expect(world.followers.size).toBe(1);
   });
+
+  test('keeps no page whose turn came only after all was forgotten', async () => {
+    const world = createWorld(160);
+    const past = createPast(world.log, world.tail);
+    const pages = range(0, 4).map((at) => past.page(at * 32 + 1)); // four are read, and one waits
+    vi.advanceTimersByTime(5_000);
+    await Promise.all(pages);
+    world.witness = 'second'; // of which nobody hears: nothing is followed
+    expect(world.followers.size).toBe(0);
+    expect((await past.page(129))[0]?.witness).toBe('second');
+  });
 });
 
 test('a reader holds what follows in the page, up to a limit', async () => {
