@@ -47,6 +47,14 @@ class Operation {
     this.settle();
   }
 
+  /** Returns whether one was waiting. */
+  dropNext(): boolean {
+    const { next } = this;
+    this.next = undefined;
+    next?.release();
+    return next !== undefined;
+  }
+
   /** Calls this once it is settled; at once if it is. */
   whenSettled(then: () => void): void {
     if (this.isSettled) then();
@@ -127,7 +135,7 @@ export class Operations {
   /** Aborts all operations, and drops those that wait for an id. */
   endAll(): void {
     for (const operation of this.#underWay.values()) {
-      operation.next = undefined;
+      operation.dropNext();
       operation.ending?.abort();
     }
   }
@@ -140,17 +148,15 @@ export class Operations {
   #begin(id: string, waiting: Waiting): void {
     const before = this.#underWay.get(id);
     if (!before) return this.#run(id, waiting);
-    before.whenSettled(waiting.release);
-    if (!before.isCompleted) this.#pass(waiting.message);
-    else if (before.next !== undefined) this.#owner.refuse();
-    else before.next = waiting;
+    if (before.isCompleted && before.next === undefined) return void (before.next = waiting);
+    waiting.release();
+    return before.isCompleted ? this.#owner.refuse() : this.#pass(waiting.message);
   }
 
   #leave(id: string, message: Message): void {
     const operation = this.#underWay.get(id);
-    const wasWaiting = operation?.next !== undefined;
-    if (operation) Object.assign(operation, { isCompleted: true, next: undefined });
-    if (wasWaiting) return;
+    if (operation) operation.isCompleted = true;
+    if (operation?.dropNext()) return;
     operation?.ending?.abort();
     this.#pass(message);
   }
@@ -175,6 +181,7 @@ export class Operations {
 
   #fail(id: string, operation: Operation, error: unknown): void {
     this.#underWay.delete(id);
+    operation.dropNext();
     operation.settle();
     this.#owner.fail(error);
   }

@@ -31,6 +31,24 @@ test('starts an operation with a reused id once the previous one has ended', asy
   await expect.poll(() => handled).toEqual(['subscribe', 'complete', 'subscribe']);
 });
 
+test('a waiting operation is charged until it has ended itself, or is given up', async () => {
+  const { ends, operations } = createOperations();
+  const released: string[] = [];
+  const take = (type: string, what: string) => operations.take(message(type), () => released.push(what));
+  take('subscribe', 'first');
+  take('complete', 'its end');
+  take('subscribe', 'second');
+  ends[0]!();
+  await expect.poll(() => ends).toHaveLength(2);
+  expect(released).toEqual(['its end', 'first']);
+  take('complete', 'its end, too');
+  take('subscribe', 'given up');
+  take('complete', 'that');
+  expect(released.slice(2)).toEqual(['its end, too', 'given up', 'that']);
+  ends[1]!();
+  await expect.poll(() => released.slice(5)).toEqual(['second']);
+});
+
 test('does not start a waiting operation once the socket has closed', async () => {
   const { handled, ends, take, operations } = createOperations();
   for (const type of ['subscribe', 'complete', 'subscribe']) take(type);
