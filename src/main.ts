@@ -40,7 +40,6 @@ if (!fits(process.versions.node, engines.node)) {
 }
 
 try {
-  // A byte order mark, as some editors write it, would belong to the first name.
   if (existsSync('.env')) await readSettings('.env');
 } catch {
   console.error('The file .env cannot be read.');
