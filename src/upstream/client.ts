@@ -14,7 +14,7 @@ import { type Account, createQuota } from './hourly-quota.js';
 import { createRecords } from '../lib/cache/per-caller.js';
 import { isLimit, secondsToWait } from './rate-limit-headers.js';
 import { createPace } from '../lib/async/pace.js';
-import { heapOfJson } from '../lib/json-size.js';
+import { hasMoreValues, heapOfJson } from '../lib/json-size.js';
 import type { Holding } from '../lib/memory-ledger.js';
 import type { RateLimit } from '../lib/rate-limit.js';
 import type { Signal } from '../lib/async/abort.js';
@@ -97,6 +97,8 @@ interface Holder {
 const connections = 128;
 /** In bytes: a longer answer waits for its turn to be read, and needs room for what that makes in the heap. */
 const longAnswer = 64 * 1024;
+/** The most values of an answer, as `hasMoreValues` counts: each is parsed, read and looked through in one turn. */
+export const maxAnswerValues = 100_000;
 const defaultHeaders: Exchange['headers'] = { accept: 'application/json', 'accept-encoding': 'identity' };
 /** Redirects that mean that nothing was done here; after any other, something may have been (RFC 9110 §15.4). */
 const sentElsewhere: readonly number[] = [301, 307, 308];
@@ -181,6 +183,7 @@ class UpstreamClient implements Upstream {
       };
       if (reply.body.length <= longAnswer) return take();
       return await this.#longWork.do(() => {
+        if (hasMoreValues(reply.body, maxAnswerValues)) throw this.#fault('oversized', reply.status);
         if (memory?.add(heapOfJson(reply.body)) === false) throw new UpstreamError(name, 'overloaded');
         return take();
       }, caller);

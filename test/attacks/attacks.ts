@@ -93,6 +93,23 @@ function longNotes(fields: number, operations: number): Attack {
   };
 }
 
+/** Asks, again and again, for the tags of twenty notes, each of which has 45,000 of its own. */
+function manyTags(query: string): Attack {
+  return async ({ url, token }, stop) => {
+    const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` };
+    const create = 'mutation ($input: CreateNoteInput!) { createNote(input: $input) { errors { code } } }';
+    for (const at of numbers(20)) {
+      const tags = numbers(45_000).map((tag) => `${at}_${tag.toString(36)}`);
+      const body = JSON.stringify({
+        query: create,
+        variables: { input: { title: 'T', content: 'C', tags } },
+      });
+      await fetch(`${url}/graphql`, { method: 'POST', headers, body }).then((r) => r.text());
+    }
+    await samePost(4, JSON.stringify({ query }), headers)({ url } as Target, stop);
+  };
+}
+
 /** Posts a body with these headers so many times at once, again and again. */
 function samePost(count: number, body: string, own: Readonly<Record<string, string>> = {}): Attack {
   return async ({ url }, stop) => {
@@ -240,6 +257,8 @@ export const attacks: Readonly<Record<string, Attack>> = {
     await over(stop);
   },
   'notes of ten thousand characters, read together': longNotes(20, 50),
+  'notes with very many tags, counted': manyTags('{ notes(first: 2) { nodes { tags { count } } } }'),
+  'very many tags, in 200 fields': manyTags(`{ ${aliases(200, 'tags(first: 100) { edges { cursor } }')} }`),
   'the schema in 750 fields': samePost(40, JSON.stringify({ query: `{ ${aliases(750, '_service{sdl}')} }` })),
   'the schema in 750 fields, as streams': samePost(
     40,
