@@ -25,6 +25,9 @@ const pagesAtOnce = 4;
 export const maxCalls = 250;
 /** How many mebibytes of answers to these calls one operation may read. */
 export const maxMebibytes = 64;
+/** In the heap, besides their texts: a tag of one letter is four bytes on the wire. */
+const bytesPerNote = 300;
+const bytesPerTag = 100;
 
 /** The service's lists as one operation reads them: a few pages at a time, and within the limits of an operation. */
 export class NoteLists {
@@ -52,7 +55,8 @@ export class NoteLists {
       const answer = await this.read(filter, start);
       if ('tooLarge' in answer) this.bytes += maxPageBytes;
       if ('notes' in answer) this.bytes += answer.bytes;
-      if ('notes' in answer && this.owner.signal.memory?.keep(answer.bytes) === false) throw new Overloaded();
+      if ('notes' in answer && this.owner.signal.memory?.keep(heapOf(answer)) === false)
+        throw new Overloaded();
       return answer;
     };
     return { filter, read: (start) => this.inTurn(() => read(start)) };
@@ -67,6 +71,11 @@ export class NoteLists {
     if ('notes' in answer) sightings.remember(sessionId, { filter, start }, answer.notes);
     return answer;
   }
+}
+
+/** About how many bytes of heap a page takes: its texts no more than on the wire, and each note and tag besides. */
+function heapOf({ notes, bytes }: ListedPage): number {
+  return notes.reduce((sum, { tags }) => sum + bytesPerNote + tags.length * bytesPerTag, bytes);
 }
 
 function tooMuch(limit: string): OperationTooComplex {

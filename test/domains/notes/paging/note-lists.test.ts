@@ -1,7 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { toGlobalId } from '../../../../src/graphql/relay/relay.js';
+import { NoteLists } from '../../../../src/domains/notes/paging/note-lists.js';
+import { createSightings } from '../../../../src/domains/notes/paging/page-index.js';
+import type { ListedPage, NotesClient } from '../../../../src/domains/notes/service/client.js';
+import { LightAbortController } from '../../../../src/lib/async/abort.js';
+import { MemoryLedger } from '../../../../src/lib/memory-ledger.js';
+import { OperationMemory } from '../../../../src/lib/operation-memory.js';
+import { createTelemetry } from '../../../../src/lib/telemetry/telemetry.js';
 import { startNotes } from '../operations.js';
+import { noteOf } from '../service.js';
 
 test('an operation reads at most 250 pages of notes, and handles the errors of reads still in flight', async () => {
   const room = await startNotes();
@@ -18,6 +26,17 @@ test('an operation reads at most 250 pages of notes, and handles the errors of r
   process.off('unhandledRejection', record);
   expect(unhandled).toEqual([]);
   await room.stop();
+});
+
+test('a page that is kept is charged for its tags, however short they are on the wire', async () => {
+  const tags = Array.from({ length: 10_000 }, (_, at) => ({ kind: 'Tag' as const, name: at.toString(36) }));
+  const page: ListedPage = { notes: [{ ...noteOf(1), tags }], nextCursor: undefined, bytes: 50_000 };
+  const client = { list: () => Promise.resolve(page) } as Partial<NotesClient> as NotesClient;
+  const memory = new OperationMemory(new MemoryLedger(createTelemetry('silent')), 'user a');
+  const owner = { token: '', sessionId: '', signal: new LightAbortController(memory) };
+  const lists = new NoteLists({ client, sightings: createSightings() }, owner);
+  await lists.kept({}).read({ limit: 20 });
+  expect(memory.held).toBeGreaterThan(800_000);
 });
 
 describe('an operation reads at most about 64 MiB of notes for connections', () => {
