@@ -16,7 +16,7 @@ import type { NewNote, NoteChange, Share } from './service/requests.js';
 import { findNotes } from './paging/find-notes.js';
 import type { Refused } from '../../upstream/errors.js';
 import { createSightings } from './paging/page-index.js';
-import { byName, spelled, tagConnection } from './tags.js';
+import { byName, spelled, tagConnection, toRows, type TagRows } from './tags.js';
 
 /** On whose behalf one operation reads and writes notes. */
 export interface NotesOperation extends PageOwner {
@@ -75,6 +75,7 @@ class OperationNotes implements NotesAccess {
   private readonly lists: NoteLists;
   private loader: DataLoader<string, Note | null> | undefined;
   private tagsRead: Promise<ReadonlyMap<string, Tag>> | undefined;
+  private tagRows: Promise<TagRows> | undefined;
   private tagsListed: ReadonlyMap<string, Tag> | undefined;
   private tagsShown: Map<string, Tag> | undefined;
   private pagesRead: Map<string, Promise<Connection<Note>>> | undefined;
@@ -128,7 +129,8 @@ class OperationNotes implements NotesAccess {
   }
 
   tagPage(page: ForwardPage, info: GraphQLResolveInfo): Promise<Connection<Tag>> {
-    return tagConnection(this.shared.cursors, this.operation.userId, page, info, () => this.tags());
+    const rows = () => (this.tagRows ??= this.tags().then(toRows));
+    return tagConnection(this.shared.cursors, this.operation.userId, page, info, rows);
   }
 
   async counted(tags: readonly Tag[]): Promise<readonly Tag[]> {
@@ -177,6 +179,7 @@ class OperationNotes implements NotesAccess {
       for (const { kind, name } of this.tagsListed?.values() ?? []) this.show({ kind, name });
       this.tagsListed = undefined;
       this.tagsRead = undefined;
+      this.tagRows = undefined;
       this.pagesRead = undefined;
     }
   }

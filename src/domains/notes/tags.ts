@@ -34,6 +34,17 @@ export function spelled(tag: Tag, shown: Map<string, Tag>): Tag {
   return first;
 }
 
+/** All tags in the service's order, and the index of each by its folded name. */
+export interface TagRows {
+  readonly tags: readonly Tag[];
+  readonly indexOf: ReadonlyMap<string, number>;
+}
+
+/** The rows of a connection of tags. */
+export function toRows(known: ReadonlyMap<string, Tag>): TagRows {
+  return { tags: [...known.values()], indexOf: new Map(Array.from(known.keys(), (key, at) => [key, at])) };
+}
+
 type TagPosition = readonly [key: string, index: number];
 
 /** A page of tags; the cursor of a tag that is gone stands for the index where it was. */
@@ -42,25 +53,26 @@ export function tagConnection(
   userId: string,
   { first = null, after = null }: ForwardPage,
   info: GraphQLResolveInfo,
-  readTags: () => Promise<ReadonlyMap<string, Tag>>,
+  readRows: () => Promise<TagRows>,
 ): Promise<Connection<Tag>> {
-  let keys: readonly string[] = [];
+  let indexOf: TagRows['indexOf'] = new Map();
   const toIndex = ([key, index]: TagPosition, offset: number) => {
-    const at = keys.indexOf(key);
-    return at < 0 ? index : at + offset;
+    const at = indexOf.get(key);
+    return at === undefined ? index : at + offset;
   };
   return rowConnection(cursors, { connection: 'tags', userId }, { first, after }, info, {
     async read({ limit, backward, after: behind, before }: RowQuery<TagPosition>) {
-      const tags = await readTags();
-      keys = [...tags.keys()];
+      const { tags, indexOf: found } = await readRows();
+      indexOf = found;
       const start = behind === undefined ? 0 : toIndex(behind, 1);
-      const end = before === undefined ? keys.length : toIndex(before, 0);
-      const rows = [...tags.values()].slice(start, end);
-      return (backward ? rows.toReversed() : rows).slice(0, limit);
+      const end = Math.min(before === undefined ? tags.length : toIndex(before, 0), tags.length);
+      return backward
+        ? tags.slice(Math.max(start, end - limit), end).toReversed()
+        : tags.slice(start, Math.min(end, start + limit));
     },
     position({ name }): TagPosition {
       const key = foldCodePoints(name);
-      return [key, keys.indexOf(key)];
+      return [key, indexOf.get(key)!];
     },
   });
 }

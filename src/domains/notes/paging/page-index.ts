@@ -18,16 +18,16 @@ export interface Sightings {
 
 interface Seen {
   readonly place: PagePlace;
-  readonly noteIds: readonly string[];
+  readonly noteIds: ReadonlySet<string>;
   /** Roughly the bytes of memory that it takes. */
   readonly weight: number;
 }
 
 /** How many pages of one session are remembered: each look-up searches all of them. */
 const pagesPerSession = 50;
-/** Roughly the overhead in bytes of a page without its texts, and of a text without its characters. */
+/** Roughly the overhead in bytes of a page without its texts, and of a text without its characters, in a set. */
 const pageOverhead = 300;
-const textOverhead = 32;
+const textOverhead = 56;
 
 /**
  * Takes about `size` bytes of memory, by default enough for some 20,000 notes; sessions that have not been used for
@@ -53,7 +53,7 @@ export function createSightings(size = 2_000_000): Sightings {
       let latest: PagePlace | undefined;
       for (let at = pages.length - 1; at >= 0; at -= 1) {
         const { place, noteIds } = pages[at]!;
-        if (!noteIds.includes(noteId)) continue;
+        if (!noteIds.has(noteId)) continue;
         if (!isFiltered(place.filter)) return place;
         latest ??= place;
       }
@@ -63,7 +63,7 @@ export function createSightings(size = 2_000_000): Sightings {
 }
 
 function toSeen(place: PagePlace, notes: readonly Note[]): Seen {
-  const noteIds = notes.map(({ upstreamId }) => upstreamId);
+  const noteIds = new Set(notes.map(({ upstreamId }) => upstreamId));
   const texts = [place.filter.tag ?? '', place.start.cursor ?? '', ...noteIds];
   const weight = texts.reduce((sum, { length }) => sum + textOverhead + length, pageOverhead);
   return { place, noteIds, weight };

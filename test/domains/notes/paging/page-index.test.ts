@@ -47,3 +47,13 @@ test('an empty page is not remembered, and replaces only what was known of the s
   sightings.remember('mine', placeOf('tag'), []);
   expect(sightings.find('mine', '2')).toBeUndefined();
 });
+
+test('a look-up takes no longer for pages of many notes', () => {
+  const sightings = createSightings();
+  const idAt = (at: number) => `00000000-0000-4000-8000-${String(at).padStart(12, '0')}`;
+  const page = Array.from({ length: 100 }, (_, at) => ({ ...noteOf(1), upstreamId: idAt(at) }));
+  for (let at = 0; at < 50; at += 1) sightings.remember('mine', placeOf(undefined, `${at}`), page);
+  const before = process.cpuUsage();
+  for (let at = 100; at < 10_100; at += 1) sightings.find('mine', idAt(at));
+  expect(process.cpuUsage(before).user / 1_000).toBeLessThan(500);
+});
