@@ -1,9 +1,12 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import type { Clock } from '../../lib/clock.js';
 import { isObject, LaterJson } from '../../lib/json.js';
 import { endSpan, traceCommit } from '../../lib/telemetry/tracing.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import { answers, type Database } from '../../store/database.js';
 import { prepare, type MakePlaceholder } from '../../store/sql/prepared.js';
+import type { EventTable } from '../../store/sql/schema.js';
+import { octetsOf, shareOf, shortTexts } from '../../store/sql/read-budget.js';
 import type { Executor } from '../../store/store.js';
 import { fromKeyText } from '../../store/sql/key-text.js';
 import type { Commit, Outcome } from './commit.js';
@@ -86,7 +89,7 @@ export function createLog(options: LogOptions): Log {
   const { database, telemetry } = options;
   const report = createReport(telemetry);
   const retention = startRetention(options);
-  const readRows = prepareRead(database.kysely);
+  const readRows = createReadRows(database.kysely);
   const queue = createQueue<Delivery, Outcome>({
     commit,
     worthRetrying: () => answers(database),
@@ -112,14 +115,18 @@ export function createLog(options: LogOptions): Log {
     appended: () => appended,
     bounds: () => readBounds(database.kysely),
     place: (seq) => readPlace(database.kysely, seq),
-    read: async (after, limit) => (await readRows(database.kysely, { after, limit })).map(entryOf),
+    read: (after, limit) => readRows({ after, limit }, entryOf),
     async readOn(after, limit) {
-      const rows = await readRows(database.kysely, { after: after - 1, limit: limit + 1 });
-      const at = rows[0]?.seq === after ? rows[0] : undefined;
-      return { place: at && placeOf(at), entries: rows.slice(at ? 1 : 0).map(entryOf) };
+      let place: Place | undefined;
+      const entries = await readRows({ after: after - 1, limit: limit + 1 }, (row) => {
+        if (row.seq !== after) return entryOf(row);
+        place = placeOf(row);
+        return undefined;
+      });
+      return { place, entries };
     },
     async rowsAfter({ seq, witness }, limit) {
-      const rows = await readRows(database.kysely, { after: seq - 1, limit: limit + 1 });
+      const rows = await readRows({ after: seq - 1, limit: limit + 1 }, (row) => row);
       if (rows[0]?.seq === seq) return placeOf(rows[0]).witness === witness ? rows.slice(1) : undefined;
       // Before the first entry, or where retention has deleted the entry but none after it.
       const { pruned } = await readBounds(database.kysely);
@@ -149,7 +156,7 @@ async function readPlace(db: Executor, seq: number): Promise<Place | undefined> 
   return row && placeOf(row);
 }
 
-type PlaceRow = Pick<EventRow, 'seq' | 'family' | 'event_id' | 'received_at'>;
+type PlaceRow = Pick<EventTable, 'seq' | 'family' | 'event_id' | 'received_at'>;
 
 /** The place just after the entry of a row. */
 export function placeOf({ seq, family, event_id, received_at }: PlaceRow): Place {
@@ -163,11 +170,27 @@ interface Range {
   readonly limit: number;
 }
 
-function prepareRead(db: Executor) {
-  return prepare(db, (range: MakePlaceholder<Range>) =>
+/** An entry as it is stored. */
+export type EventRow = PlaceRow & Pick<EventTable, 'entity_id' | 'event' | 'entity'>;
+
+/**
+ * Reads rows in order, and takes each as soon as it has its texts; what is undefined is left out. Long ones are read and taken one in a turn of the
+ * event loop, since an embedded database blocks it meanwhile. Ends before one that retention deletes meanwhile.
+ */
+function createReadRows(
+  db: Executor,
+): <T>(range: Range, take: (row: EventRow) => T | undefined) => Promise<T[]> {
+  const readRange = prepare(db, (range: MakePlaceholder<Range>) =>
     db
       .selectFrom('events')
-      .select(['seq', 'family', 'event_id', 'entity_id', 'received_at', 'event', 'entity'])
+      .select(['seq', 'family', 'event_id', 'entity_id', 'received_at', octetsOf('event', 'entity')])
+      .select(
+        shortTexts(
+          range(({ limit }) => shareOf(limit)),
+          'event',
+          'entity',
+        ),
+      )
       .where(
         'seq',
         '>',
@@ -176,10 +199,31 @@ function prepareRead(db: Executor) {
       .orderBy('seq')
       .limit(range(({ limit }) => limit)),
   );
+  const readTexts = prepare(db, (seq: MakePlaceholder<number>) =>
+    db
+      .selectFrom('events')
+      .select(['event', 'entity'])
+      .where(
+        'seq',
+        '=',
+        seq((number) => number),
+      ),
+  );
+  return async <T>(range: Range, take: (row: EventRow) => T | undefined) => {
+    const taken: T[] = [];
+    for (let row of await readRange(db, range)) {
+      if (row.event === null && row.octets !== null) {
+        await turn();
+        const [texts] = await readTexts(db, row.seq);
+        if (!texts) break;
+        row = { ...row, ...texts };
+      }
+      const found = take(row);
+      if (found !== undefined) taken.push(found);
+    }
+    return taken;
+  };
 }
-
-/** An entry as it is stored. */
-export type EventRow = Awaited<ReturnType<ReturnType<typeof prepareRead>>>[number];
 
 /** The entry of a row. */
 export function entryOf(row: EventRow): LogEntry {

@@ -56,6 +56,28 @@ export function logContract(freshUrl: () => Promise<string>): void {
       expect(await testLog.log.readOn(5, 2)).toEqual({ place: undefined, entries: [] });
     });
 
+    test('is read with turns of the event loop between long events', async () => {
+      const ids = numbers(10).map((n) => `event ${n}`);
+      for (const id of ids) await append(id);
+      const text = JSON.stringify({ long: 'x'.repeat(700_000) });
+      const { kysely } = testLog.database;
+      await kysely.updateTable('events').set({ entity: text }).where('seq', '>', 1).execute();
+      let turns = 0;
+      let isOver = false;
+      const tick = () => {
+        turns += 1;
+        if (!isOver) setImmediate(tick);
+      };
+      setImmediate(tick);
+      const entries = await read(0, 20);
+      isOver = true;
+      expect(turns).toBeGreaterThanOrEqual(9);
+      expect(entries.map(({ eventId }) => eventId)).toEqual(ids);
+      expect(entries[9]).toMatchObject({ event: { step: 0 }, weight: expect.closeTo(700_000, -4) });
+      const onward = { place: await testLog.log.place(3), entries: entries.slice(3) };
+      expect(await testLog.log.readOn(3, 20)).toEqual(onward);
+    });
+
     test('is read even where an event is corrupt, which only whoever looks at it is told', async () => {
       await Promise.all(numbers(3).map((n) => append(`event ${n}`)));
       await testLog.database.kysely.updateTable('events').set({ event: '{' }).where('seq', '=', 2).execute();
