@@ -1053,7 +1053,10 @@ export type WebhookDelivery = {
   readonly endpoint?: Maybe<WebhookEndpoint>;
   /** The service's own id of the shipment or payment that the event was stored for; null if there is none. */
   readonly entityId?: Maybe<Scalars['String']['output']>;
-  /** The service's own id of the event; null if the body was not read, is no event, or was not signed by the service. */
+  /**
+   * The service's own id of the event; null if the body was not read, is no event, or was not signed by the service, and
+   * in a refused delivery of more than 64 KiB.
+   */
   readonly eventId?: Maybe<Scalars['String']['output']>;
   /** Which webhook it was sent as. */
   readonly family: WebhookFamily;
@@ -1075,7 +1078,10 @@ export type WebhookDelivery = {
    * large.
    */
   readonly truncated: Scalars['Boolean']['output'];
-  /** The service's own type of the event; null if the body was not read, is no event, or was not signed by the service. */
+  /**
+   * The service's own type of the event; null if the body was not read, is no event, or was not signed by the service, and
+   * in a refused delivery of more than 64 KiB.
+   */
   readonly type?: Maybe<Scalars['String']['output']>;
 };
 

@@ -1,2 +1,2 @@
 /** By which a client knows whether the gateway has the schema that it was built with. */
-export const schemaHash = '9f3e60dceb849fd3';
+export const schemaHash = '30287269f91394a0';

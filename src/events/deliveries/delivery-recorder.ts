@@ -95,9 +95,9 @@ export function createDeliveryRecorder(options: RecorderOptions): DeliveryRecord
 
 const unnamed = { eventId: null, type: null };
 
-/** What a body says that its event is. */
+/** What a body says that its event is; not looked for in a long one, for whose parsing others would wait. */
 function namedIn(body: Buffer | undefined): Pick<WebhookDelivery, 'eventId' | 'type'> {
-  const read = body && readEvent(body);
+  const read = body && body.length <= maxKept.genuine && readEvent(body);
   return read && 'event' in read ? { eventId: read.event.id, type: read.event.type } : unnamed;
 }
 

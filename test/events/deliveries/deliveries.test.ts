@@ -6,6 +6,7 @@ import { createDeliveryRecorder } from '../../../src/events/deliveries/delivery-
 import { createDeliveries } from '../../../src/events/deliveries/deliveries.js';
 import { RecentDeliveries } from '../../../src/events/deliveries/recent-deliveries.js';
 import { Refusal } from '../../../src/events/webhooks/request.js';
+import { signShipment } from '../../../src/sandbox/signing.js';
 import { LightAbortController } from '../../../src/lib/async/abort.js';
 import { Reads } from '../../../src/store/sql/read-budget.js';
 import { engines } from '../../support/engines.js';
@@ -120,4 +121,27 @@ test('has the newest of the refused first, even if the clock was set back meanwh
   const page = await createDeliveries({ database, reads }, recent).page({ limit: 10, backward: false }, {});
   expect(page.map(({ endpointId }) => endpointId)).toEqual(['second', 'first']);
   await testLog.stop();
+});
+
+test('names the event of a refused delivery that was signed, unless its body is long', () => {
+  const recent = new RecentDeliveries();
+  const recorder = createDeliveryRecorder({
+    families: [createShipmentFamily({ skewSeconds: 300 })],
+    secrets: { history: () => ({ valid: ['secret'], expired: [], since: 0, previousUntil: null }) },
+    recent,
+    clock: { now: () => 1_000_000 },
+    lastSeq: () => 0,
+    publish: () => undefined,
+  });
+  for (const length of [10, 100_000]) {
+    const body = JSON.stringify({ id: 'event', type: 'shipment.created', data: 'x'.repeat(length) });
+    const rawHeaders = ['Shipping-Signature', signShipment('secret', 1, body)];
+    recorder.refused(
+      { family: 'shipments', endpointId: 'endpoint', method: 'POST', rawHeaders, body: Readable.from([]) },
+      new Refusal(401, 'SIGNATURE_TOO_OLD', 'It is too old.'),
+      Buffer.from(body),
+    );
+  }
+  const named = { eventId: 'event', type: 'shipment.created' };
+  expect(recent.all()).toMatchObject([named, { eventId: null, type: null, kept: { truncated: true } }]);
 });
