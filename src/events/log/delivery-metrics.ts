@@ -1,3 +1,4 @@
+import { createWarnings } from '../../lib/telemetry/rate-limited-log.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import type { Outcome } from './commit.js';
 import type { Delivery } from '../webhooks/delivery.js';
@@ -7,9 +8,11 @@ const maxTypes = 100;
 
 /**
  * Returns a function that counts the outcome of a delivery, and logs what an operator should know: of a type that is not
- * known the first event, and the others at `debug`.
+ * known the first event, and the others at `debug`; of what an endpoint may send again and again a line a second.
  */
-export function createReport({ log, metrics }: Telemetry): (delivery: Delivery, outcome: Outcome) => void {
+export function createReport(telemetry: Telemetry): (delivery: Delivery, outcome: Outcome) => void {
+  const { log, metrics } = telemetry;
+  const warn = createWarnings(telemetry);
   const told = new Set<string>();
 
   function tellSkipped(delivery: Delivery): void {
@@ -23,13 +26,14 @@ export function createReport({ log, metrics }: Telemetry): (delivery: Delivery, 
   }
 
   return (delivery, outcome) => {
-    const { family, known } = delivery;
+    const { family, endpointId, known } = delivery;
+    const tell = (message: string) =>
+      warn(message, () => about(delivery), `${message} ${family} ${endpointId}`);
     const isSkipped = outcome === 'stored' && !known;
     metrics.webhooks.of(family, isSkipped ? 'skipped' : outcome).value += 1;
-    if (outcome === 'altered') log.warn(about(delivery), 'a duplicate of an event has a different body');
+    if (outcome === 'altered') tell('a duplicate of an event has a different body');
     if (outcome !== 'stored') return;
-    if (known?.undated)
-      log.warn(about(delivery), 'an event has no readable timestamp: its time of receipt is used');
+    if (known?.undated) tell('an event has no readable timestamp: its time of receipt is used');
     if (!known) tellSkipped(delivery);
   };
 }

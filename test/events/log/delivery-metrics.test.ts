@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest';
+import { createReport } from '../../../src/events/log/delivery-metrics.js';
+import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
+import { scrape } from '../../support/metrics.js';
+import { delivery } from '../test-log.js';
+
+test('what an endpoint sends again and again is counted each time, and logged once a second', async () => {
+  const lines: string[] = [];
+  const telemetry = createTelemetry('info', { write: (line: string) => void lines.push(line) });
+  const report = createReport(telemetry);
+  for (const endpointId of ['one', 'one', 'one', 'other'])
+    report(delivery('event', {}, { endpointId }), 'altered');
+  expect(lines).toHaveLength(2);
+  expect(lines[1]).toContain('"endpointId":"other"');
+  const altered = 'trivium_webhooks_total{family="shipments",outcome="altered"}';
+  expect(await scrape(telemetry.metrics, altered)).toBe(4);
+});
