@@ -1,4 +1,5 @@
 import type { GraphQLFormattedError } from 'graphql';
+import { attempt } from './attempt.js';
 import {
   SignInDocument,
   SignOutDocument,
@@ -98,7 +99,7 @@ export class Client {
       credentials,
       isSharedSession: () =>
         (usesCookie && credentials().token === undefined) ||
-        (storage !== undefined && storage === localStorageOf()),
+        (storage !== undefined && storage === attempt(() => globalThis.localStorage)),
       ...(webSocketImpl !== undefined && { webSocketImpl }),
     });
     this.#page = joinPage(
@@ -249,15 +250,6 @@ const cookie: Credentials = { token: undefined, credentials: 'include' };
 function dataOf(answer: Answered): unknown {
   if (answer.errors?.length || answer.data == null) throw failureOf(answer, answer.status);
   return answer.data;
-}
-
-/** The storage that all tabs have in common; undefined where there is none, or it is forbidden. */
-function localStorageOf(): unknown {
-  try {
-    return globalThis.localStorage;
-  } catch {
-    return undefined;
-  }
 }
 
 function warnOf(url: string): void {

@@ -1,3 +1,4 @@
+import { attempt } from './attempt.js';
 import type { Answer } from './error.js';
 import { Followed } from './follow.js';
 import type { HttpOptions, Post } from './http.js';
@@ -120,7 +121,6 @@ export class Live {
 /** Server-sent events; in a browser one tab runs them for all that have the same session. */
 function createFallback(options: LiveOptions): Transport {
   const local = createStreamTransport(options);
-  return canShareTabs() && options.isSharedSession()
-    ? new SharedTabs(local, `trivium live ${options.url}`)
-    : local;
+  const isShared = canShareTabs() && options.isSharedSession();
+  return (isShared && attempt(() => new SharedTabs(local, `trivium live ${options.url}`))) || local;
 }

@@ -1,3 +1,5 @@
+import { attempt } from './attempt.js';
+
 /** What a page tells: that it is shown again or the network is back, and what other tabs say. */
 export interface Page {
   /** Tells the other tabs of this gateway that somebody signed out, or else in. */
@@ -11,7 +13,7 @@ export interface Page {
  */
 export function joinPage(url: string, onWake: () => void, onAnnounced: (isSignOut: boolean) => void): Page {
   if (typeof document === 'undefined') return { announce() {}, leave() {} };
-  const tabs = typeof BroadcastChannel === 'undefined' ? undefined : new BroadcastChannel(`trivium ${url}`);
+  const tabs = attempt(() => new BroadcastChannel(`trivium ${url}`));
   const onShown = () => document.visibilityState === 'visible' && onWake();
   tabs?.addEventListener('message', ({ data }) => onAnnounced(data as boolean));
   window.addEventListener('online', onWake);

@@ -1,4 +1,5 @@
 import type { UserPartsFragment } from '../generated/index.js';
+import { attempt } from './attempt.js';
 import type { Credentials } from './http.js';
 
 /** Who is signed in. */
@@ -55,13 +56,14 @@ const signedOut: Session = { status: 'signed-out', viewer: null, ended: false };
 export function createSessionKeeper({ url, token, storage, usesCookie }: SessionOptions): SessionKeeper {
   const key = `trivium ${url}`;
   const listeners = new Set<(session: Session) => void>();
-  let kept = token ?? attempt(() => storage?.getItem(key)) ?? undefined;
+  let kept = token ?? attempt(() => storage?.getItem(key) ?? undefined);
   let epoch = 0;
   let session = kept !== undefined || usesCookie ? unknown : signedOut;
 
   function keep(next: string | undefined): void {
     kept = next;
     epoch++;
+    // If it is forbidden or full, the session lasts as long as the page.
     attempt(() => (next === undefined ? storage?.removeItem(key) : storage?.setItem(key, next)));
   }
 
@@ -95,19 +97,11 @@ export function createSessionKeeper({ url, token, storage, usesCookie }: Session
     },
     reread() {
       epoch++;
-      kept = attempt(() => storage?.getItem(key)) ?? (storage ? undefined : kept);
+      if (storage) attempt(() => (kept = storage.getItem(key) ?? undefined));
     },
     listen(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
   };
-}
-
-function attempt<Value>(act: () => Value): Value | undefined {
-  try {
-    return act();
-  } catch {
-    return undefined; // forbidden or full: the session then lasts as long as the page
-  }
 }

@@ -35,19 +35,16 @@ interface Handed {
   timer?: ReturnType<typeof setTimeout>;
 }
 
-/** Whether tabs of this page can find each other, and learn which of them are gone. */
+/** Whether tabs of this page can learn which of them are gone. */
 export function canShareTabs(): boolean {
-  return (
-    typeof document !== 'undefined' &&
-    typeof BroadcastChannel !== 'undefined' &&
-    'locks' in globalThis.navigator
-  );
+  return typeof document !== 'undefined' && 'locks' in globalThis.navigator;
 }
 
 /**
  * Has one tab of a browser, the leader, run the subscriptions of all tabs that have the same `name`, by its `local`
  * transport: a browser opens only six connections to a server that speaks HTTP/1.1. Who leads is settled by a lock, which
- * passes on when that tab is gone; the others then subscribe again, from where they are.
+ * passes on when that tab is gone; the others then subscribe again, from where they are. Throws where the browser does not
+ * let tabs find each other.
  */
 export class SharedTabs implements Transport {
   readonly #local: Transport;

@@ -308,6 +308,40 @@ test('keeps a token where it is told to, and does without a storage that is full
   expect((await forbidden.query(ViewerDocument)).viewer?.email).toBe(demo.email);
 });
 
+test('a tab whose storage is forbidden keeps its session when another one signs out', async () => {
+  vi.stubGlobal('document', new EventTarget());
+  vi.stubGlobal('window', new EventTarget());
+  onTestFinished(() => void vi.unstubAllGlobals());
+  const fail = () => {
+    throw new DOMException('no', 'SecurityError');
+  };
+  const storage = { getItem: fail, setItem: fail, removeItem: fail };
+  const [first, second] = [connect({ storage }), connect({ storage })];
+  for (const tab of [first, second]) await tab.signIn(demo.email, demo.password);
+  const other = new BroadcastChannel(`trivium ${second.url}`);
+  onTestFinished(() => other.close());
+  let heard = 0;
+  other.addEventListener('message', () => heard++);
+  await first.signOut();
+  await expect.poll(() => heard).toBe(2);
+  expect((await second.query(ViewerDocument)).viewer?.email).toBe(demo.email);
+  expect(second.session.status).toBe('signed-in');
+});
+
+test('a page whose browser forbids a channel between tabs, as Firefox does where it blocks cookies, signs in', async () => {
+  vi.stubGlobal('document', new EventTarget());
+  vi.stubGlobal('window', new EventTarget());
+  const forbidden = vi.fn<() => void>(() => {
+    throw new DOMException('The operation is insecure.', 'SecurityError');
+  });
+  vi.stubGlobal('BroadcastChannel', forbidden);
+  onTestFinished(() => void vi.unstubAllGlobals());
+  const trivium = createTrivium({ url: proxied.testbed.url });
+  await trivium.signIn(demo.email, demo.password);
+  expect(forbidden).toHaveBeenCalledOnce();
+  expect((await trivium.query(ViewerDocument)).viewer?.email).toBe(demo.email);
+});
+
 test('tells once that the gateway has another schema than this package, and works on', async () => {
   const told: string[] = [];
   const warned = vi.spyOn(console, 'warn').mockImplementation((text: string) => void told.push(text));

@@ -101,6 +101,19 @@ test.skipIf(skipBrowserTests)(
   },
 );
 
+test.skipIf(skipBrowserTests)('a tab that may not speak to others runs its stream itself', async () => {
+  await context.addInitScript(() => {
+    const construct = () => {
+      throw new DOMException('The operation is insecure.', 'SecurityError');
+    };
+    globalThis.BroadcastChannel = new Proxy(BroadcastChannel, { construct });
+  });
+  const page = await openTab();
+  await followIn([page]);
+  await emit('shp_alone_1');
+  await expect.poll(() => shownIn(page)).toEqual(['shp_alone_1']);
+});
+
 test.skipIf(skipBrowserTests)(
   'a tab that is frozen while it runs the stream of another is done without, and nothing is lost or shown twice',
   async () => {
