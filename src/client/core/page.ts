@@ -14,7 +14,9 @@ export interface Page {
 export function joinPage(url: string, onWake: () => void, onAnnounced: (isSignOut: boolean) => void): Page {
   if (typeof document === 'undefined') return { announce() {}, leave() {} };
   const tabs = attempt(() => new BroadcastChannel(`trivium ${url}`));
-  const onShown = () => document.visibilityState === 'visible' && onWake();
+  // The first `pageshow` is that of a page which loads, and is about to connect.
+  const onShown = ({ persisted }: Event & { readonly persisted?: boolean }) =>
+    document.visibilityState === 'visible' && persisted !== false && onWake();
   tabs?.addEventListener('message', ({ data }) => onAnnounced(data as boolean));
   window.addEventListener('online', onWake);
   window.addEventListener('pageshow', onShown);

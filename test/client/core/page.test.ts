@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Browser, Page } from 'playwright-core';
+import { joinPage } from '../../../src/client/core/page.js';
 import type { Trivium } from '../../../src/client/core/trivium.js';
 import { startSandbox } from '../../../src/sandbox/sandbox.js';
 import { launchBrowser, skipBrowserTests } from '../../support/browser.js';
@@ -46,6 +47,26 @@ const connections = () =>
     .said()
     .toString('latin1')
     .split(/GET \/graphql |POST \/graphql\/stream /).length - 1;
+
+test('a page that comes back is woken by its `pageshow`, one that loads is not: it is about to connect', () => {
+  const page = new EventTarget();
+  vi.stubGlobal('document', Object.assign(new EventTarget(), { visibilityState: 'visible' }));
+  vi.stubGlobal('window', page);
+  onTestFinished(() => void vi.unstubAllGlobals());
+  let woken = 0;
+  const { leave } = joinPage(
+    'http://127.0.0.1:4000',
+    () => void woken++,
+    () => {},
+  );
+  onTestFinished(leave);
+  const show = (persisted: boolean) =>
+    page.dispatchEvent(Object.assign(new Event('pageshow'), { persisted }));
+  show(false);
+  expect(woken).toBe(0);
+  show(true);
+  expect(woken).toBe(1);
+});
 
 describe.skipIf(skipBrowserTests).for(['websocket', 'stream'])('in a page, over a %s,', (transport) => {
   beforeAll(async () => {
