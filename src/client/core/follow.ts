@@ -115,7 +115,9 @@ export class Followed {
   }
 
   async #refused(mine: number, failure: TriviumError): Promise<void> {
-    const isSignedOut = await this.#options.isSignedOut();
+    // A sign-in ends the session of the cookie before; the answer, with the new cookie, may come after that.
+    await this.#pauses.wait(0);
+    const isSignedOut = mine === this.#current && (await this.#options.isSignedOut());
     if (mine !== this.#current) return;
     if (isSignedOut) this.#sink.error(failure);
     else await this.#beginLater(mine, failure);
