@@ -44,19 +44,17 @@ export function createPost({ url, fetch, credentials, onOtherSchema }: PostOptio
   let isTold = false;
   return async (payload, signal) => {
     const caller = credentials();
-    let response: Response;
-    try {
-      response = await fetch(`${url}/graphql`, {
-        method: 'POST',
-        headers: headersFor(caller, 'application/graphql-response+json, application/json;q=0.9'),
-        credentials: caller.credentials,
-        body: JSON.stringify(payload),
-        signal: signal ?? null,
-      });
-    } catch (cause) {
+    // What JSON cannot express fails before the request does.
+    const response = await fetch(`${url}/graphql`, {
+      method: 'POST',
+      headers: headersFor(caller, 'application/graphql-response+json, application/json;q=0.9'),
+      credentials: caller.credentials,
+      body: JSON.stringify(payload),
+      signal: signal ?? null,
+    }).catch((cause: unknown) => {
       signal?.throwIfAborted();
       throw new TriviumError('UNREACHABLE', 'The gateway cannot be reached.', { cause });
-    }
+    });
     const theirs = response.headers.get('x-schema-hash');
     if (theirs !== null && theirs !== schemaHash && !isTold) {
       isTold = true;

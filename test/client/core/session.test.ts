@@ -346,6 +346,11 @@ test('a page whose browser forbids a channel between tabs, as Firefox does where
   expect((await trivium.query(ViewerDocument)).viewer?.email).toBe(demo.email);
 });
 
+test('what JSON cannot express fails as such, not as a gateway that cannot be reached', async () => {
+  const trivium = connect();
+  await expect(trivium.query(NotesDocument, { first: 1n as never })).rejects.toThrow(TypeError);
+});
+
 test('tells once that the gateway has another schema than this package, and works on', async () => {
   const told: string[] = [];
   const warned = vi.spyOn(console, 'warn').mockImplementation((text: string) => void told.push(text));
