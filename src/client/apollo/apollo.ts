@@ -7,6 +7,7 @@ import {
   type FieldPolicy,
   type InMemoryCacheConfig,
   type Reference,
+  type TypePolicy,
 } from '@apollo/client';
 import { OperationTypeNode } from 'graphql';
 import type { Sink, Trivium } from '../core/trivium.js';
@@ -84,12 +85,20 @@ interface CachedList {
 
 /** A cache whose lists are kept apart by their filters, and page. */
 function createCache({ typePolicies = {}, ...config }: InMemoryCacheConfig = {}): InMemoryCache {
-  const { fields, ...query } = typePolicies['Query'] ?? {};
   const names = ['notes', 'tags', 'appointments', 'shipments', 'payments', 'webhookDeliveries'];
-  const lists = Object.fromEntries(names.map((name) => [name, pages]));
+  const lists = {
+    Query: Object.fromEntries(names.map((name) => [name, pages])),
+    Shipment: { events: nestedPages },
+    Payment: { events: nestedPages },
+    Tag: { notes: nestedPages },
+  };
+  const joined = Object.entries(lists).map(([type, ours]): [string, TypePolicy] => {
+    const given = typePolicies[type];
+    return [type, { ...given, fields: { ...ours, ...given?.fields } }];
+  });
   return new InMemoryCache({
     ...config,
-    typePolicies: { ...typePolicies, Query: { ...query, fields: { ...lists, ...fields } } },
+    typePolicies: { ...typePolicies, ...Object.fromEntries(joined) },
   });
 }
 
@@ -114,6 +123,9 @@ const pages: FieldPolicy<CachedList> = {
     return { ...incoming, edges, pageInfo: { ...existing.pageInfo, ...Object.fromEntries(moved) } };
   },
 };
+
+/** The same, kept apart by the length of a page too: a row may show the last event of what another place shows many of. */
+const nestedPages: FieldPolicy<CachedList> = { ...pages, keyArgs: ['first', 'last', 'pinned'] };
 
 /** Puts an entity where it belongs in a cached list, or takes it out. */
 function place(cache: InMemoryCache, list: CoveredList, entity: Entity): void {

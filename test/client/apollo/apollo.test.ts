@@ -82,6 +82,61 @@ test('takes links and options of the application', async () => {
   expect(operations).toEqual(['Notes', 'Notes']);
 });
 
+interface Events {
+  readonly shipment: {
+    readonly stage: string;
+    readonly last: { readonly edges: readonly unknown[] };
+    readonly events: {
+      readonly edges: readonly { readonly node: { readonly eventId: string } }[];
+      readonly pageInfo: { readonly endCursor: string | null };
+    };
+  };
+}
+
+test('pages the events of a shipment, beside the last one of them', async () => {
+  const query: TypedDocumentNode<Events, { readonly first: number; readonly after?: string | null }> = gql`
+    query ($first: Int, $after: String) {
+      shipment(shipmentId: "shp_nested") {
+        id
+        stage
+        last: events(last: 1) {
+          edges {
+            node {
+              id
+            }
+          }
+        }
+        events(first: $first, after: $after) {
+          edges {
+            node {
+              id
+              eventId
+            }
+          }
+          pageInfo {
+            hasNextPage
+            endCursor
+          }
+        }
+      }
+    }
+  `;
+  await proxied.emit(3, 'shp_nested');
+  const apollo = createApolloClient(proxied.connect(), {
+    cache: { typePolicies: { Shipment: { fields: { stage: { read: () => 'of the application' } } } } },
+  });
+  const { data: all } = await apollo.query({ query, variables: { first: 3 } });
+  const watched = apollo.watchQuery({ query, variables: { first: 2 } });
+  const watching = watched.subscribe(() => {});
+  const shown = () => (watched.getCurrentResult().data as Events | undefined)?.shipment;
+  await expect.poll(() => shown()?.events.edges.length).toBe(2);
+  await watched.fetchMore({ variables: { after: shown()!.events.pageInfo.endCursor } });
+  await expect.poll(() => shown()!.events.edges).toEqual(all!.shipment.events.edges);
+  expect(shown()!.last.edges).toHaveLength(1);
+  expect(shown()!.stage).toBe('of the application');
+  watching.unsubscribe();
+});
+
 interface Deliveries {
   readonly webhookDeliveries: {
     readonly edges: readonly { readonly node: { readonly eventId: string } }[];
