@@ -1,14 +1,14 @@
 /** Work that is done a little in each turn of the event loop, so that it holds up nothing else. */
 export interface Pace {
   /**
-   * Does a piece of work: at once if none of its lane waits and this turn has been short, else in a later one, each lane
-   * in turn. Resolves or rejects as the work did. After a long piece, no other begins for as long as that took.
+   * Does a piece of work: at once if none waits and this turn has been short, else in a later one, each lane in turn.
+   * Resolves or rejects as the work did. After a long piece, no other begins for as long as that took.
    */
   do<T>(work: () => T, lane?: string): Promise<T>;
   /** Resolves in a later turn of the event loop, when it is the turn of a piece of this lane. */
   turn(lane?: string): Promise<void>;
-  /** Whether work of this lane may go on at once. */
-  isFree(lane: string): boolean;
+  /** Whether work may go on at once: none waits that it would overtake. */
+  readonly isFree: boolean;
 }
 
 /** In milliseconds: once a turn has worked for so long, no more begins in it. */
@@ -51,8 +51,8 @@ class LanePace implements Pace {
     this.#perTurn = perTurn;
   }
 
-  isFree(lane: string): boolean {
-    return !this.#isResting && !this.#lanes.has(lane) && isTurnShort();
+  get isFree(): boolean {
+    return !this.#isResting && this.#waiting === 0 && isTurnShort();
   }
 
   do<T>(work: () => T, lane = ''): Promise<T> {
@@ -64,7 +64,7 @@ class LanePace implements Pace {
           reject(error);
         }
       };
-      if (this.#scheduled < this.#perTurn && this.isFree(lane)) {
+      if (this.#scheduled < this.#perTurn && this.isFree) {
         this.#scheduleOne();
         this.#do(piece);
       } else {

@@ -53,7 +53,7 @@ class CallerTurns implements Turns {
       return new Promise((resolve) => void waiting.push(resolve));
     }
     work.running += 1;
-    return this.#beginning.isFree(caller) ? undefined : this.#beginning.turn(caller);
+    return this.#beginning.isFree ? undefined : this.#beginning.turn(caller);
   }
 
   leave(caller: string): void {

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createTurns } from '../../../src/lib/async/turns.js';
 
 /** Keeps the event loop busy. */
@@ -52,6 +52,18 @@ describe('turns', () => {
     await Promise.all(many);
     expect(order).toHaveLength(32);
     expect(loops()).toBeGreaterThan(25);
+  });
+
+  test('let nobody overtake a caller who waits', async () => {
+    const turns = createTurns(() => 4);
+    const now = vi.spyOn(performance, 'now').mockReturnValue(Infinity); // this turn is long
+    const waiting = turns.enter('a');
+    now.mockReturnValue(0);
+    const later = turns.enter('b');
+    now.mockRestore();
+    const order: string[] = [];
+    await Promise.all([waiting?.then(() => order.push('a')), later?.then(() => order.push('b'))]);
+    expect(order).toEqual(['a', 'b']);
   });
 
   test('begin short pieces without a turn of the event loop for each', async () => {
