@@ -46,6 +46,9 @@ class LanePace implements Pace {
   /** Callbacks that will begin a piece of work each. */
   #scheduled = 0;
   #isResting = false;
+  #hasBegun = false;
+  /** No piece was begun in the turn before, which other work had made long: then one is in this, however long it is. */
+  #isOverdue = false;
 
   constructor(perTurn: number) {
     this.#perTurn = perTurn;
@@ -127,8 +130,15 @@ class LanePace implements Pace {
   /** A callback for each piece of work: its microtasks run before the next callback, which knows how long that took. */
   readonly #beginNext = (): void => {
     this.#scheduled -= 1;
-    const piece = !this.#isResting && isTurnShort() ? this.#next() : undefined;
-    if (piece) this.#do(piece);
-    if (this.#scheduled === 0) this.#schedule();
+    const piece = !this.#isResting && (isTurnShort() || this.#isOverdue) ? this.#next() : undefined;
+    if (piece) {
+      this.#isOverdue = false;
+      this.#hasBegun = true;
+      this.#do(piece);
+    }
+    if (this.#scheduled > 0) return;
+    this.#isOverdue = !this.#hasBegun && this.#waiting > 0;
+    this.#hasBegun = false;
+    this.#schedule();
   };
 }

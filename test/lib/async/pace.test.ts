@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { createPace } from '../../../src/lib/async/pace.js';
+import { createPace, isTurnShort } from '../../../src/lib/async/pace.js';
 
 /** Keeps the event loop busy. */
 function work(ms: number): void {
@@ -64,6 +64,20 @@ describe('a pace', () => {
     await Promise.all([first, others]);
     expect(await second).toBeGreaterThan(50);
     expect(order).toEqual(['first', 'others', 'second']);
+  });
+
+  test('begins a piece in every second turn, however long other work makes all of them', async () => {
+    const pace = createPace(1);
+    let turns = 0;
+    const others = () => {
+      isTurnShort();
+      work(10);
+      if ((turns += 1) < 50) setImmediate(others);
+    };
+    setImmediate(others);
+    for (let pieces = 0; pieces < 5; pieces += 1) await pace.turn();
+    expect(turns).toBeLessThan(15);
+    turns = 50;
   });
 
   test('tells of work that throws, which holds up nobody', async () => {
