@@ -134,8 +134,7 @@ class SealedSecretStore implements Vault {
       family,
       endpoint_id: key,
       current: seal(held.current),
-      previous: held.previous.length === 0 ? null : seal(JSON.stringify(held.previous)),
-      previous_until: null,
+      ...sealPrevious(held.previous, seal),
       configured: seal(held.configured),
       changed_at: held.changedAt,
     };
@@ -161,7 +160,15 @@ class SealedSecretStore implements Vault {
   }
 }
 
-/** A single one has its expiry in a column if a replica of version 0.1.0 has stored it. */
+/** A single one as version 0.1.0 stores it, which may run beside this one, or after it: of several it accepts none. */
+function sealPrevious(previous: readonly PreviousSecret[], seal: (text: string) => string) {
+  const [only, ...others] = previous;
+  if (!only) return { previous: null, previous_until: null };
+  if (others.length === 0) return { previous: seal(only.secret), previous_until: only.until };
+  return { previous: seal(JSON.stringify(previous)), previous_until: null };
+}
+
+/** A single one has its expiry in a column, or inside, where a build after version 0.1.0 has stored it. */
 function readPrevious(opened: string, until: number | null): readonly PreviousSecret[] {
   if (until !== null) return [{ secret: opened, until }];
   try {

@@ -43,7 +43,7 @@ export interface WebhookSecretTable {
   readonly family: string;
   readonly endpoint_id: string;
   readonly current: string;
-  /** Sealed: the replaced secrets as JSON, each with its expiry; or a single one as it is, as version 0.1.0 stores it. */
+  /** Sealed: the replaced secrets as JSON, each with its expiry; or a single one as it is, as version 0.1.0 reads it. */
   readonly previous: string | null;
   /** When a single one expires; null where the expiry is inside. */
   readonly previous_until: number | null;

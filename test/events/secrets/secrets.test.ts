@@ -217,6 +217,15 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
     expect(await secrets.latest('payments', 'pe_1')).toEqual(['p4', 'p3', 'p2']);
   });
 
+  test('stores a replaced secret so that version 0.1.0, beside or after this one, accepts it as long', async () => {
+    const sealer = createSealer([key]);
+    const secrets = await open({ payments: { pe_1: 'p1' } });
+    await secrets.rotate('payments', 'pe_1', async () => 'p2');
+    const [row] = await database.kysely.selectFrom('webhook_secrets').selectAll().execute();
+    expect(sealer.open(row!.previous!, 'webhook_secrets payments pe_1')).toBe('p1');
+    expect(row!.previous_until).toBe(start + 24 * hour);
+  });
+
   test('logs the endpoint and outcome of each rotation once, marked for an audit, and no secret', async () => {
     const secrets = await open({ payments: { pe_1: 'clear-1' } });
     await secrets.rotate('payments', 'pe_1', async () => 'clear-2');
