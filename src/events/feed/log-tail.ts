@@ -173,7 +173,7 @@ class LogTail implements Tail {
   #take(found: Onward | Cut | undefined): void {
     if (!found) return;
     if ('why' in found) return this.#beginAnew(found);
-    this.#again ||= found.entries.length >= pageSize;
+    this.#again ||= found.more;
     this.#takeEntries(found.entries, 'database');
   }
 

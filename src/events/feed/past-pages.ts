@@ -60,6 +60,8 @@ class PastPages implements Past {
   readonly #log: Log;
   readonly #tail: Tail;
   readonly #kept = createCache<Page, number>(maxPages, maxCharacters);
+  /** Those that end before all their entries. */
+  readonly #cut = new WeakSet<Page>();
   readonly #reads = new Map<number, Read>();
   readonly #inTurn = createLimiter(readsAtOnce);
   /** Counts how often all was forgotten: a page that was asked for before is not kept. */
@@ -75,8 +77,21 @@ class PastPages implements Past {
   async page(seq: number, caller?: string): Promise<readonly LogEntry[]> {
     this.#remember();
     const first = seq - ((seq - 1) % pageSize);
+    for (let start = first; start <= seq; start += 1) {
+      const known = this.#kept.get(start);
+      if (known && entryIn(known, seq)) return known;
+    }
+    const page = await this.#pageFrom(first, seq, caller);
+    const last = page.at(-1);
+    if (!last || last.seq >= seq) return page;
+    // It would be too long otherwise: another begins here.
+    this.#cut.add(page);
+    return this.#pageFrom(seq, seq, caller);
+  }
+
+  async #pageFrom(first: number, seq: number, caller: string | undefined): Promise<Page> {
     const known = this.#kept.get(first);
-    if (known && entryIn(known, seq)) return known;
+    if (known && this.#cut.has(known)) return known;
     const isEarly = this.#reads.get(first)?.hasBegun;
     const page = await this.#wanted(first, caller);
     // One that had begun before this entry was written may lack it: only a new read can tell.

@@ -41,7 +41,10 @@ export interface Log {
   /** The place just after the entry with this number; undefined if there is none, or it has been pruned. */
   place(seq: number): Promise<Place | undefined>;
   bounds(): Promise<Bounds>;
-  /** The events after this number, in order, at most `limit`; skipped and corrupt ones are included. */
+  /**
+   * The events after this number, in order, at most `limit`; skipped and corrupt ones are included. Ends before one that
+   * would make it longer than 4 MiB, except the first.
+   */
   read(after: number, limit: number): Promise<readonly LogEntry[]>;
   /** The same, together with the place at `after`. */
   readOn(after: number, limit: number): Promise<Onward>;
@@ -58,6 +61,8 @@ export interface Onward {
   /** As `Log.place`. */
   readonly place: Place | undefined;
   readonly entries: readonly LogEntry[];
+  /** Whether there may be more after these. */
+  readonly more: boolean;
 }
 
 /** Where the log begins and ends at the time of reading. */
@@ -83,6 +88,8 @@ export interface LogOptions {
 
 const maxBatch = { items: 256, weight: 8_000_000 };
 const maxQueue = { items: 10_000, weight: 64_000_000 };
+/** How many octets are read at once: less than is kept of a page, which would else be read again and again. */
+const most = shareOf(1);
 
 /** The log in this database. */
 export function createLog(options: LogOptions): Log {
@@ -115,18 +122,20 @@ export function createLog(options: LogOptions): Log {
     appended: () => appended,
     bounds: () => readBounds(database.kysely),
     place: (seq) => readPlace(database.kysely, seq),
-    read: (after, limit) => readRows({ after, limit }, entryOf),
+    read: async (after, limit) => (await readRows({ after, limit, most }, entryOf)).taken,
     async readOn(after, limit) {
       let place: Place | undefined;
-      const entries = await readRows({ after: after - 1, limit: limit + 1 }, (row) => {
+      const range = { after: after - 1, limit: limit + 1, most, known: after };
+      const { taken: entries, more } = await readRows(range, (row) => {
         if (row.seq !== after) return entryOf(row);
         place = placeOf(row);
         return undefined;
       });
-      return { place, entries };
+      return { place, entries, more };
     },
     async rowsAfter({ seq, witness }, limit) {
-      const rows = await readRows({ after: seq - 1, limit: limit + 1 }, (row) => row);
+      const range = { after: seq - 1, limit: limit + 1, most: Infinity, known: seq };
+      const { taken: rows } = await readRows(range, (row) => row);
       if (rows[0]?.seq === seq) return placeOf(rows[0]).witness === witness ? rows.slice(1) : undefined;
       // Before the first entry, or where retention has deleted the entry but none after it.
       const { pruned } = await readBounds(database.kysely);
@@ -168,18 +177,23 @@ interface Range {
   /** The number before that of the first entry. */
   readonly after: number;
   readonly limit: number;
+  /** How many octets all together may have; the first may have more. */
+  readonly most: number;
+  /** The number of an entry whose texts are not needed. */
+  readonly known?: number;
 }
 
 /** An entry as it is stored. */
 export type EventRow = PlaceRow & Pick<EventTable, 'entity_id' | 'event' | 'entity'>;
 
 /**
- * Reads rows in order, and takes each as soon as it has its texts; what is undefined is left out. Long ones are read and taken one in a turn of the
- * event loop, since an embedded database blocks it meanwhile. Ends before one that retention deletes meanwhile.
+ * Reads rows in order, and takes each as soon as it has its texts; what is undefined is left out. Long ones are read and
+ * taken one in a turn of the event loop, since an embedded database blocks it meanwhile. Ends before one that retention
+ * deletes meanwhile, or that is one too many; `more` says whether there may be more.
  */
 function createReadRows(
   db: Executor,
-): <T>(range: Range, take: (row: EventRow) => T | undefined) => Promise<T[]> {
+): <T>(range: Range, take: (row: EventRow) => T | undefined) => Promise<{ taken: T[]; more: boolean }> {
   const readRange = prepare(db, (range: MakePlaceholder<Range>) =>
     db
       .selectFrom('events')
@@ -210,18 +224,23 @@ function createReadRows(
       ),
   );
   return async <T>(range: Range, take: (row: EventRow) => T | undefined) => {
+    const rows = await readRange(db, range);
     const taken: T[] = [];
-    for (let row of await readRange(db, range)) {
-      if (row.event === null && row.octets !== null) {
+    let octets = 0;
+    for (let row of rows) {
+      const isNeeded = row.seq !== range.known;
+      if (isNeeded) octets += row.octets;
+      if (octets > range.most && taken.length > 0) return { taken, more: true };
+      if (row.event === null && row.octets !== null && isNeeded) {
         await turn();
         const [texts] = await readTexts(db, row.seq);
-        if (!texts) break;
+        if (!texts) return { taken, more: true };
         row = { ...row, ...texts };
       }
       const found = take(row);
       if (found !== undefined) taken.push(found);
     }
-    return taken;
+    return { taken, more: rows.length >= range.limit };
   };
 }
 

@@ -109,6 +109,15 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
       expect(entries).toEqual(await testLog.log.read(0, 4));
     });
 
+    test('gets long events that came together, without a wait for the next poll', async () => {
+      feed = await openUnpolled();
+      const member = follow();
+      const event = { entityId: 'entity', step: 0 };
+      const long = JSON.stringify({ ...event, long: 'x'.repeat(2_000_000) });
+      await append(4, { known: { entityId: 'entity', event, text: long } });
+      await expectGot(member, '1 2 3 4');
+    });
+
     test('reads events older than the feed from the database, page by page', async () => {
       await append(100);
       const member = follow(10, { of: await openFeed() });

@@ -496,7 +496,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       const lagging = await openFeed({
         log: {
           readOn: async (after, limit) =>
-            behind ? { place: undefined, entries: [] } : testLog.log.readOn(after, limit),
+            behind ? { place: undefined, entries: [], more: false } : testLog.log.readOn(after, limit),
         },
       });
       const [early, ahead] = [createMember(), createMember(2)];

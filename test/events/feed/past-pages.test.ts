@@ -15,6 +15,8 @@ function createWorld(head: number) {
     pruned: 0,
     weight: 100,
     witness: 'first',
+    /** Numbers of events before which a read ends, since it would be too long. */
+    long: [] as readonly number[],
     reads: [] as number[],
     inProgress: 0,
     maxInProgress: 0,
@@ -24,8 +26,9 @@ function createWorld(head: number) {
       async read(after: number, limit: number) {
         world.reads.push(after);
         world.maxInProgress = Math.max(world.maxInProgress, (world.inProgress += 1));
+        const end = world.long.find((seq) => seq > after + 1) ?? Infinity;
         const entries = Array.from({ length: limit }, (_, at) => entry(after + at + 1)).filter(
-          ({ seq }) => seq > world.pruned && seq <= world.head,
+          ({ seq }) => seq > world.pruned && seq <= world.head && seq < end,
         );
         await nextTurn();
         world.inProgress -= 1;
@@ -89,6 +92,15 @@ describe('the past', () => {
     world.head = 7;
     expect((await Promise.all([past.page(7), past.page(6)])).map(seqs)).toEqual([range(1, 7), range(1, 7)]);
     expect(world.reads).toEqual([0, 0, 0]);
+  });
+
+  test('reads on where a page has ended since it would be too long, and that page only once', async () => {
+    const world = createWorld(40);
+    world.long = [4, 6];
+    const past = createPast(world.log, world.tail);
+    const pages = [await past.page(3), await past.page(4), await past.page(5), await past.page(6)];
+    expect(pages.map(seqs)).toEqual([range(1, 3), [4, 5], [4, 5], range(6, 37)]);
+    expect(world.reads).toEqual([0, 0, 3, 5]);
   });
 
   test('has no entry that the log no longer has', async () => {

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { maxAlteredBodies } from '../../../src/events/log/conflicting-bodies.js';
+import type { LogEntry } from '../../../src/events/log/log.js';
 import { placeFrom, type Place } from '../../../src/events/log/log-position.js';
 import { fromKeyText, keyText } from '../../../src/store/sql/key-text.js';
 import { scrape } from '../../support/metrics.js';
@@ -51,9 +52,28 @@ export function logContract(freshUrl: () => Promise<string>): void {
     test('is read on from a place, along with the place', async () => {
       await Promise.all(numbers(4).map((n) => append(`event ${n}`)));
       const place = await testLog.log.place(1);
-      expect(await testLog.log.readOn(1, 2)).toEqual({ place, entries: await read(1, 2) });
-      expect(await testLog.log.readOn(4, 2)).toEqual({ place: await testLog.log.place(4), entries: [] });
-      expect(await testLog.log.readOn(5, 2)).toEqual({ place: undefined, entries: [] });
+      expect(await testLog.log.readOn(1, 2)).toEqual({ place, entries: await read(1, 2), more: true });
+      expect(await testLog.log.readOn(4, 2)).toEqual({
+        place: await testLog.log.place(4),
+        entries: [],
+        more: false,
+      });
+      expect(await testLog.log.readOn(5, 2)).toEqual({ place: undefined, entries: [], more: false });
+    });
+
+    test('is read no further than 4 MiB, but for a longer event', async () => {
+      const event = { entityId: 'entity', step: 0 };
+      const long = { ...event, long: 'x'.repeat(2_000_000) };
+      const known = { entityId: 'entity', event, text: JSON.stringify(long) };
+      for (const [at, changes] of [{}, { known }, {}, { known }, { known }, {}].entries())
+        await append(`event ${at}`, {}, changes);
+      const [first, rest] = [await read(0, 10), await read(4, 10)];
+      expect(first.map((entry) => entry.event)).toEqual([event, long, event, long]);
+      expect(rest.map((entry) => entry.event)).toEqual([long, event]);
+      const [place, placeOfLong] = [await testLog.log.place(1), await testLog.log.place(5)];
+      expect(await testLog.log.readOn(1, 10)).toEqual({ place, entries: first.slice(1), more: true });
+      const last = { place: placeOfLong, entries: rest.slice(1), more: false };
+      expect(await testLog.log.readOn(5, 10)).toEqual(last);
     });
 
     test('is read with turns of the event loop between long events', async () => {
@@ -69,12 +89,13 @@ export function logContract(freshUrl: () => Promise<string>): void {
         if (!isOver) setImmediate(tick);
       };
       setImmediate(tick);
-      const entries = await read(0, 20);
+      const entries: LogEntry[] = [];
+      while (entries.length < 10) entries.push(...(await read(entries.length, 20)));
       isOver = true;
       expect(turns).toBeGreaterThanOrEqual(9);
       expect(entries.map(({ eventId }) => eventId)).toEqual(ids);
       expect(entries[9]).toMatchObject({ event: { step: 0 }, weight: expect.closeTo(700_000, -4) });
-      const onward = { place: await testLog.log.place(3), entries: entries.slice(3) };
+      const onward = { place: await testLog.log.place(3), entries: entries.slice(3, 8), more: true };
       expect(await testLog.log.readOn(3, 20)).toEqual(onward);
     });
 
