@@ -115,8 +115,9 @@ export class Followed {
   }
 
   async #refused(mine: number, failure: TriviumError): Promise<void> {
-    // A sign-in ends the session of the cookie before; the answer, with the new cookie, may come after that.
-    await this.#pauses.wait(0);
+    // A sign-in ends the session of the cookie before; the answer, with the new cookie, may come after that. Nothing
+    // ends this pause.
+    await createPauses().wait(0);
     const isSignedOut = mine === this.#current && (await this.#options.isSignedOut());
     if (mine !== this.#current) return;
     if (isSignedOut) this.#sink.error(failure);

@@ -128,6 +128,8 @@ test('a subscription outlives that the same person signs in again, which ends th
   const update = trivium.updates(ShipmentUpdatesDocument).next();
   update.catch(() => {});
   await expect.poll(() => proxied.proxy.heard().includes('connection_ack')).toBe(true);
+  // As when the page was shown again: what reconnects next does so at once.
+  window.dispatchEvent(new Event('online'));
   isAgain = true;
   const seen: string[] = [];
   trivium.onSession(({ status }) => seen.push(status));
