@@ -225,6 +225,15 @@ test('of backups to one file at the same time, one is whole, and the others fail
   expect(await stored(`sqlite:${file}`)).toEqual([]);
 });
 
+test('backup writes no copy beside the write-ahead log that is left of another database', async () => {
+  const database = await createMigratedFile();
+  const file = join(mkdtempSync(join(inject('testDirectory'), 'backup-')), 'copy.db');
+  writeFileSync(`${file}-wal`, '');
+  const { told } = await trivium(['backup', file], { DATABASE_URL: database });
+  expect(told).toBe(`${file}-wal exists: choose another name for the backup.\n`);
+  expect(existsSync(file)).toBe(false);
+});
+
 test('backup says what it cannot copy', async () => {
   const { told } = await trivium(['backup', 'x.db'], { DATABASE_URL: 'postgres://u:secret@db/gateway' });
   expect(told).toBe('DATABASE_URL names a Postgres database: back it up with pg_dump or its own means.\n');

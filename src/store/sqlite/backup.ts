@@ -29,11 +29,12 @@ export function openReadOnly(path: string): InstanceType<typeof DatabaseSync> {
 
 /**
  * Copies the embedded database at `path` to `target`, as it is at one moment, while a gateway goes on writing to it; and
- * its key file, if it has one, to `<target>.key`. Both are for their owner only. `target` must not exist, and is there
- * only when the copy is whole and on disk.
+ * its key file, if it has one, to `<target>.key`. Both are for their owner only. Nothing of another `target` may be left,
+ * and it is there only when the copy is whole and on disk.
  */
 export function backUp(path: string, target: string): void {
-  for (const file of [target, `${target}.key`])
+  // A write-ahead log that is left of another database would be read into this one.
+  for (const file of [target, `${target}-wal`, `${target}.key`])
     if (existsSync(file)) throw new UnusableDatabase(`${file} exists: choose another name for the backup.`);
   if (!existsSync(path)) throw new UnusableDatabase(`There is no database ${path}.`);
   const draft = `${target}.${randomUUID()}.part`; // another run may have the same target
