@@ -184,7 +184,9 @@ async function run(
   if (result.data === undefined) return answer.refuseAll(result.errors ?? [], extensions);
   const whole = extensions ? { ...result, extensions } : result;
   const parts = await answerParts(whole, breathe, (bytes) => work.memory.keep(bytes));
-  return parts ? stream.finish(parts.join('')) : answer.again(withheld.errors);
+  if (parts) return stream.finish(parts.join(''));
+  meter.refused('stream', withheld.errors);
+  return answer.again(withheld.errors);
 }
 
 /** A subscription, ready to be executed. */

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { OperationMemory } from '../../../src/lib/operation-memory.js';
 import { Fanout } from '../../../src/server/live/fanout.js';
 import { scrape } from '../../support/metrics.js';
 import { startTestbed, type Testbed } from '../../support/testbed.js';
@@ -55,6 +56,25 @@ describe('a stream', () => {
     });
     const stream = await openEventStream(own.url, { query: updates }, { headers: { authorization } });
     expect((await stream.rest()).at(-1)?.retry).toMatch(/^\d+$/);
+  });
+
+  test('is asked for again, and counts as refused, if there is no memory for a long answer', async () => {
+    const refused = () =>
+      scrape(
+        testbed.telemetry.metrics,
+        'trivium_operation_errors_total{transport="stream",code="RATE_LIMITED"}',
+      );
+    const before = await refused();
+    const { keep } = OperationMemory.prototype;
+    const spy = vi.spyOn(OperationMemory.prototype, 'keep');
+    spy.mockImplementation(function (this: OperationMemory, bytes) {
+      return bytes < 50_000 && keep.call(this, bytes);
+    });
+    onTestFinished(() => spy.mockRestore());
+    const types = 'types { description fields { description } }';
+    const stream = await open(`{ __schema { a: ${types} b: ${types} c: ${types} } }`);
+    expect((await stream.rest()).map(({ retry }) => retry)).toEqual([expect.stringMatching(/^\d+$/)]);
+    expect(await refused()).toBe(before + 1);
   });
 
   test('is a whole multipart answer if its session ends while it is being established', async () => {
