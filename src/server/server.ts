@@ -11,7 +11,6 @@ import { maxBodyBytes } from '../events/webhooks/request.js';
 import type { Session } from '../domains/sessions/session.js';
 import type { Sessions } from '../domains/sessions/sessions.js';
 import type { Database } from '../store/database.js';
-import { textFormat } from '../lib/telemetry/metrics.js';
 import type { Telemetry } from '../lib/telemetry/telemetry.js';
 import { userCaller, type MemoryLedger } from '../lib/memory-ledger.js';
 import { createAllowedOrigins, ownOrigins } from './operation/allowed-origins.js';
@@ -36,7 +35,7 @@ import { CompiledQueries } from './http/compiled-queries.js';
 import type { TrustedDocuments } from './documents/trusted-documents.js';
 import { createMeter } from './operation/operation-metrics.js';
 import { operationSignal } from './operation/operation-deadline.js';
-import { startMetricsServer } from './http/metrics-server.js';
+import { serveMetrics, startMetricsServer } from './http/metrics-server.js';
 import { serveClientPackage } from './pages/client-package.js';
 import { serveFrontDoor } from './pages/front-door.js';
 import { servePages, type PageSettings } from './pages/pages.js';
@@ -46,7 +45,6 @@ import {
   serveGraphql,
   serveHealth,
   serveNothing,
-  serveReading,
   serveSchema,
   type Fault,
 } from './http/routes.js';
@@ -252,10 +250,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     serveFrontDoor(routes, { ...options, built: pages, address: () => publicUrl ?? url });
     serveSchema(routes, { ...options, callers });
     serveClientPackage(routes, { ...options, callers });
-    if (options.metricsPort === undefined)
-      serveReading(routes, '/metrics', async (_, reply) =>
-        reply.type(textFormat).send(await telemetry.metrics.recentText()),
-      );
+    if (options.metricsPort === undefined) serveMetrics(routes, telemetry);
     serveHealth(routes, { drain, database, metrics: telemetry.metrics });
     await serveDocs(routes, options.docs);
   });

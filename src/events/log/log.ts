@@ -214,14 +214,7 @@ function createReadRows(
       .limit(range(({ limit }) => limit)),
   );
   const readTexts = prepare(db, (seq: MakePlaceholder<number>) =>
-    db
-      .selectFrom('events')
-      .select(['event', 'entity'])
-      .where(
-        'seq',
-        '=',
-        seq((number) => number),
-      ),
+    db.selectFrom('events').select(['event', 'entity']).where('seq', '=', seq(Number)),
   );
   return async <T>(range: Range, take: (row: EventRow) => T | undefined) => {
     const rows = await readRange(db, range);

@@ -1,7 +1,16 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
+import type { FastifyInstance } from 'fastify';
 import { textFormat } from '../../lib/telemetry/metrics.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
+import { serveReading } from './routes.js';
+
+/** Serves `/metrics` beside the other routes. */
+export function serveMetrics(routes: FastifyInstance, { metrics }: Pick<Telemetry, 'metrics'>): void {
+  serveReading(routes, '/metrics', async (_, reply) =>
+    reply.type(textFormat).send(await metrics.recentText()),
+  );
+}
 
 /**
  * Serves `/metrics`, and nothing else, at a port of its own, until the process has stopped: also while it drains.
