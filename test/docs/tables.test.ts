@@ -22,6 +22,10 @@ test('no table is empty', () => {
   expect(tables.filter(({ rows }) => rows.length < 3).map(({ name }) => name)).toEqual([]);
 });
 
+test('every column has a heading', () => {
+  expect(tables.filter(({ rows }) => rows[0]!.includes('')).map(({ name }) => name)).toEqual([]);
+});
+
 test('alerts name metrics that there are', () => {
   const page = readFileSync('docs/metrics.md', 'utf8');
   const names = tables.find(({ name }) => name === 'metrics')!.rows.map(([cell]) => cell!.match(/\w+/)![0]);
