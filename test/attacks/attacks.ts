@@ -259,6 +259,15 @@ export const attacks: Readonly<Record<string, Attack>> = {
   'notes of ten thousand characters, read together': longNotes(20, 50),
   'notes with very many tags, counted': manyTags('{ notes(first: 2) { nodes { tags { count } } } }'),
   'very many tags, in 200 fields': manyTags(`{ ${aliases(200, 'tags(first: 100) { edges { cursor } }')} }`),
+  'a long text that 380 fields are given': async (target, stop) =>
+    samePost(
+      1,
+      JSON.stringify({
+        query: `query ($long: String!) { ${aliases(380, 'tag(name: $long) { id }')} }`,
+        variables: { long: 'İΣ'.repeat(220_000) },
+      }),
+      { authorization: `Bearer ${target.token}` },
+    )(target, stop),
   'the schema in 750 fields': samePost(40, JSON.stringify({ query: `{ ${aliases(750, '_service{sdl}')} }` })),
   'the schema in 750 fields, as streams': samePost(
     40,

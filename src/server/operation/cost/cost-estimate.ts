@@ -19,6 +19,7 @@ import {
   type GraphQLSchema,
   type SelectionNode,
   type SelectionSetNode,
+  type ValueNode,
 } from 'graphql';
 import { maxEntities, maxPageSize, defaultPageSize } from '../../../graphql/relay/relay.js';
 import type { Variables } from './document-limits.js';
@@ -29,6 +30,8 @@ export interface Cost {
   readonly fields: number;
   /** As many as the operation has with its fragments expanded. */
   readonly expandedFields: number;
+  /** How many characters are given to its fields as arguments; below a page or a list, once for each row. */
+  readonly given: number;
 }
 
 /** By name. */
@@ -46,7 +49,7 @@ export const defaultRows = 5;
 const schemaRows = 100;
 const schemaFields = new Map([SchemaMetaFieldDef, TypeMetaFieldDef].map((field) => [field.name, field]));
 /** The cost of an operation that asks for no fields. */
-export const nothing: Cost = { fields: 0, expandedFields: 0 };
+export const nothing: Cost = { fields: 0, expandedFields: 0, given: 0 };
 
 /** Counts the fields that one operation, with these variables, asks for. */
 export class CostEstimate {
@@ -56,6 +59,8 @@ export class CostEstimate {
   /** How many rows a list of unknown length is estimated to have. */
   private readonly openRows: number;
   private readonly fragmentCosts = new Map<string, Cost>();
+  /** The characters in a variable, by its name. */
+  private readonly variableCharacters = new Map<string, number>();
 
   constructor(schema: GraphQLSchema, fragments: Fragments, variables: Variables, openRows = 0) {
     this.schema = schema;
@@ -70,8 +75,8 @@ export class CostEstimate {
     const byType = new Map<GraphQLCompositeType, Cost>();
     for (const selection of selections) {
       const on = this.typeOf(selection, type);
-      const { fields, expandedFields } = this.ofSelection(selection, on);
-      const cost = { fields: this.isLeftOut(selection) ? 0 : fields, expandedFields };
+      const found = this.ofSelection(selection, on);
+      const cost = this.isLeftOut(selection) ? { ...nothing, expandedFields: found.expandedFields } : found;
       if (on === type || !isObjectType(on)) always = plus(always, cost);
       else byType.set(on, plus(byType.get(on) ?? nothing, cost));
     }
@@ -109,9 +114,28 @@ export class CostEstimate {
     const { value: name } = node.name;
     const field = schemaFields.get(name) ?? ('getFields' in parent ? parent.getFields()[name] : undefined);
     const type = field && getNamedType(field.type);
-    if (!field || !isCompositeType(type) || !node.selectionSet) return { fields: 1, expandedFields: 1 };
-    const { fields, expandedFields } = this.ofSet(node.selectionSet, type);
-    return { fields: 1 + this.rowsOf(node, field, parent) * fields, expandedFields: 1 + expandedFields };
+    const given = (node.arguments ?? []).reduce((sum, { value }) => sum + this.charactersIn(value), 0);
+    if (!field || !isCompositeType(type) || !node.selectionSet)
+      return { fields: 1, expandedFields: 1, given };
+    const below = this.ofSet(node.selectionSet, type);
+    const rows = this.rowsOf(node, field, parent);
+    return {
+      fields: 1 + rows * below.fields,
+      expandedFields: 1 + below.expandedFields,
+      given: given + rows * below.given,
+    };
+  }
+
+  private charactersIn(node: ValueNode): number {
+    if (node.kind === Kind.STRING) return node.value.length;
+    if (node.kind === Kind.LIST) return node.values.reduce((sum, each) => sum + this.charactersIn(each), 0);
+    if (node.kind === Kind.OBJECT)
+      return node.fields.reduce((sum, { value }) => sum + this.charactersIn(value), 0);
+    if (node.kind !== Kind.VARIABLE) return 0;
+    const name = node.name.value;
+    const known = this.variableCharacters.get(name) ?? charactersOf(this.variables[name]);
+    this.variableCharacters.set(name, known);
+    return known;
   }
 
   /** How many rows a field may have; those of a page are counted at its connection, and all else has one. */
@@ -171,13 +195,29 @@ function toList(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [value];
 }
 
+/** How many characters the strings of a value have. */
+function charactersOf(root: unknown): number {
+  let characters = 0;
+  const values = [root]; // grows during the loop
+  for (const value of values)
+    if (typeof value === 'string') characters += value.length;
+    else if (typeof value === 'object' && value !== null)
+      for (const member of Object.values(value)) values.push(member);
+  return characters;
+}
+
 function plus(one: Cost, other: Cost): Cost {
-  return { fields: one.fields + other.fields, expandedFields: one.expandedFields + other.expandedFields };
+  return {
+    fields: one.fields + other.fields,
+    expandedFields: one.expandedFields + other.expandedFields,
+    given: one.given + other.given,
+  };
 }
 
 function costliest(one: Cost, other: Cost): Cost {
   return {
     fields: Math.max(one.fields, other.fields),
     expandedFields: one.expandedFields + other.expandedFields,
+    given: Math.max(one.given, other.given),
   };
 }

@@ -37,6 +37,10 @@ export const maxCost = 50_000;
 export const tooManyFields = `The response could have more than ${maxCost} fields: request smaller pages, or fewer fields of each item.`;
 /** The message of `QUERY_TOO_COMPLEX` for fragments that expand to more than `maxCost` fields. */
 export const tooManyExpandedFields = `The operation has more than ${maxCost} fields once its fragments are expanded: spread them less often.`;
+/** How many characters an operation may give to its fields: each looks at what it is given, whether or not others have. */
+export const maxGiven = 2_000_000;
+/** The message of `QUERY_TOO_COMPLEX` for more than `maxGiven` characters. */
+export const tooMuchGiven = `The operation gives more than ${maxGiven} characters to its fields: use long values less often.`;
 /** Of a mutation, with its fragments expanded: each may be a call to a service. */
 export const maxMutations = 20;
 /** The message of `QUERY_TOO_COMPLEX` for more than `maxMutations` root fields. */

@@ -13,12 +13,14 @@ import { isLongerAsJson } from '../../../lib/json-size.js';
 import { CostEstimate, fragmentsOf, nothing, type Cost } from './cost-estimate.js';
 import {
   maxCost,
+  maxGiven,
   maxMutations,
   refuseVariables,
   tooComplex,
   tooManyFields,
   tooManyExpandedFields,
   tooManyMutations,
+  tooMuchGiven,
   type Variables,
 } from './document-limits.js';
 
@@ -80,8 +82,9 @@ function faultInLong(
 }
 
 /** What it asks for too much of. */
-function excessOf({ fields, expandedFields }: Cost): string | undefined {
+function excessOf({ fields, expandedFields, given }: Cost): string | undefined {
   if (fields > maxCost) return tooManyFields;
+  if (given > maxGiven) return tooMuchGiven;
   return expandedFields > maxCost ? tooManyExpandedFields : undefined;
 }
 

@@ -60,8 +60,8 @@ describe('the cost of an operation', () => {
     const source = `query ($all: Boolean = false) { notes(first: 2) {
       nodes { id title @skip(if: true) ... @include(if: $all) { content } ...F @include(if: $all) } } }
       fragment F on Note { createdAt }`;
-    expect(costOf(source)).toEqual({ fields: 1 + 2 * 2, expandedFields: 6 });
-    expect(costOf(source, { all: true })).toEqual({ fields: 1 + 2 * 4, expandedFields: 6 });
+    expect(costOf(source)).toMatchObject({ fields: 1 + 2 * 2, expandedFields: 6 });
+    expect(costOf(source, { all: true })).toMatchObject({ fields: 1 + 2 * 4, expandedFields: 6 });
   });
 
   test('of a mutation assumes lists as long as the longest in its input', () => {
@@ -89,7 +89,7 @@ describe('the cost of an operation', () => {
       (_, at) => `fragment F${at} on Note { ...F${at + 1} ...F${at + 1} }`,
     );
     const source = `{ notes { nodes { ...F0 } } } ${fragments.join(' ')} fragment F${depth} on Note { id }`;
-    expect(costOf(source)).toEqual({ fields: 20 * 2 ** depth, expandedFields: 2 ** depth });
+    expect(costOf(source)).toMatchObject({ fields: 20 * 2 ** depth, expandedFields: 2 ** depth });
     expect(costOf('{ notes { nodes { id } } }').expandedFields).toBe(3);
   });
 
@@ -143,5 +143,26 @@ describe('the cost of an operation', () => {
     expect(tooCostly(`{ tags { nodes { ${page(`tags { ${page('id')} }`)} } } }`)?.extensions['code']).toBe(
       'QUERY_TOO_COMPLEX',
     );
+  });
+
+  test('counts the characters that fields are given each time, as each field looks at them', () => {
+    const long = 'x'.repeat(900_000);
+    const givenTo = (times: number, field: string) => {
+      const fields = Array.from({ length: times }, (_, at) => `a${at}: ${field}`);
+      const source = `query ($long: String!, $ids: [ID!]!) { ${fields.join(' ')} }`;
+      return costs.assess(...parseOperation(source), { long, ids: [long] }).refusal?.extensions['code'];
+    };
+    const fields = [
+      'tag(name: $long) { id }',
+      'notes(filter: { tag: $long }) { nodes { id } }',
+      'nodes(ids: $ids) { id }',
+      'node(id: "a") { ... on Tag { notes(after: $long) { nodes { id } } } }',
+    ];
+    for (const field of fields)
+      expect([givenTo(2, field), givenTo(3, field)]).toEqual([undefined, 'QUERY_TOO_COMPLEX']);
+    const inRows = 'notes(first: 3) { nodes { tags { notes(after: $long) { nodes { id } } } } }';
+    expect(givenTo(1, inRows)).toBe('QUERY_TOO_COMPLEX');
+    const repeated = `nodes(ids: [${'$long '.repeat(3)}]) { id }`;
+    expect(givenTo(1, repeated)).toBe('QUERY_TOO_COMPLEX');
   });
 });
