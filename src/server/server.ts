@@ -209,7 +209,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       server.keepAliveTimeout = keepAliveMs;
       return server;
     },
-    routerOptions: { maxParamLength: maxPath },
+    // Nor is the query read where nothing wants it: GraphQL over HTTP reads its own parameters.
+    routerOptions: { maxParamLength: maxPath, querystringParser: () => ({}) },
     trustProxy: trustProxyOf(options.trustProxy),
     // A request that the compiled queries have begun keeps its id, which its errors carry.
     genReqId: (request) =>
@@ -234,7 +235,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const streams = createStreams(live);
   telemetry.metrics.gauge('trivium_streams', 'Open streams over HTTP.', () => streams.size);
 
-  await app.register(cookie);
+  // To set one; the session's is read by `callers`. To read all takes long where there are many.
+  await app.register(cookie, { hook: false });
   await setHeaders(app, { compiledQueries, publicUrl, origins });
   await app.register(async (routes) => {
     await routes.register(cors, {
