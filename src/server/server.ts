@@ -1,4 +1,4 @@
-import { createServer, METHODS } from 'node:http';
+import { createServer, METHODS, type IncomingMessage } from 'node:http';
 import type { AddressInfo, Server as Listener } from 'node:net';
 import cookie from '@fastify/cookie';
 import cors from '@fastify/cors';
@@ -151,6 +151,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   });
   const admission = createAdmission(ledger);
   const networkCaller = createNetworkCaller(options.trustProxy);
+  const laneOf = (request: IncomingMessage) =>
+    callers.idOf(request.headers, request.method === 'GET') ?? networkCaller(request);
   const connections = createClientConnections(ledger, telemetry);
   const meter = createMeter(telemetry);
   const compiledQueries = options.compiledQueries
@@ -189,6 +191,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
         ledger,
         networkCaller,
         boundUnreadBody(compiledQueries?.before(handler) ?? handler),
+        laneOf,
       );
       const guarded = guardHost(hostFault, refuseEarly, serveWebhooks(receiver, connections, inTurn));
       const take = boundHeaders(refuseEarly, (request, response) => {
@@ -198,7 +201,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       });
       const settings = {
         requestTimeout: requestTimeoutMs,
-        IncomingMessage: createRequestClass(admission, networkCaller),
+        IncomingMessage: createRequestClass(admission, networkCaller, laneOf),
       };
       const server = createServer(settings, take);
       server.on('checkExpectation', refuseExpectation(refuseEarly));
@@ -209,7 +212,6 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       server.keepAliveTimeout = keepAliveMs;
       return server;
     },
-    // Nor is the query read where nothing wants it: GraphQL over HTTP reads its own parameters.
     routerOptions: { maxParamLength: maxPath, querystringParser: () => ({}) },
     trustProxy: trustProxyOf(options.trustProxy),
     // A request that the compiled queries have begun keeps its id, which its errors carry.
@@ -227,7 +229,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   serveNothing(app);
   // Fastify supports a few by default; for any other there would be no route to refuse it.
   for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method);
-  const shared = { rules, origins, callers, meter, admission, connections, networkCaller };
+  const shared = { rules, origins, callers, meter, admission, connections, networkCaller, laneOf };
   const graphql = new GraphqlHttp({ ...options, ...shared, compiledQueries });
   await graphql.start();
   const fanout = new Fanout({ ...options, rules, metrics: telemetry.metrics, compiledQueries });
@@ -235,8 +237,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const streams = createStreams(live);
   telemetry.metrics.gauge('trivium_streams', 'Open streams over HTTP.', () => streams.size);
 
-  // To set one; the session's is read by `callers`. To read all takes long where there are many.
-  await app.register(cookie, { hook: false });
+  await app.register(cookie, { hook: false }); // sets them: to read all may take long
   await setHeaders(app, { compiledQueries, publicUrl, origins });
   await app.register(async (routes) => {
     await routes.register(cors, {

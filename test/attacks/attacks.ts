@@ -174,6 +174,24 @@ function flood(count: number, bytes: Buffer, known: boolean): Attack {
   };
 }
 
+/** Sends the same on so many connections at once, first the beginning and then the end; again and again. */
+function together(count: number, begin: string, end: string): Attack {
+  return async (target, stop) => {
+    while (!stop.aborted) {
+      const sockets = numbers(count).map(() => dial(target, stop));
+      for (const part of [begin, end]) {
+        for (const socket of sockets) socket.write(part);
+        await new Promise((resolve) => setTimeout(resolve, 1_000));
+      }
+      for (const socket of sockets) socket.destroy();
+    }
+  };
+}
+
+/** The first line and headers of a GET that counts as sent by no form. */
+const get = (path: string, headers = '') =>
+  `GET ${path} HTTP/1.1\r\nHost: x\r\nApollo-Require-Preflight: x\r\n${headers}`;
+
 const aliases = (count: number, field: string) =>
   numbers(count)
     .map((at) => `a${at}:${field}`)
@@ -366,6 +384,32 @@ export const attacks: Readonly<Record<string, Attack>> = {
       for (const socket of sockets) socket.destroy();
     }
   },
+  'requests with many parameters on 300 connections': together(
+    300,
+    get(`/graphql?query={__typename}&${'a&'.repeat(7_500)}`),
+    '\r\n',
+  ),
+  'requests with many cookies on 300 connections': together(
+    300,
+    get('/livez', `Cookie: ${'a=%41%zz;'.repeat(1_600)}\r\n`),
+    '\r\n',
+  ),
+  'bodies of 60 KiB that end together': together(
+    300,
+    post(`{"query":"{ __typename }","variables":{"x":${'['.repeat(30_000)}${']'.repeat(30_000)}}}`).slice(
+      0,
+      -1,
+    ),
+    '}',
+  ),
+  'websockets with many protocols, 600 at once': together(
+    600,
+    get(
+      '/graphql',
+      `Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: ${numbers(3_000).join()}\r\n`,
+    ),
+    '\r\n',
+  ),
   'bodies for an address where nothing is': async (target, stop) => {
     const body = `{"__proto__":1,"x":${empties}}`;
     const whole = post(body).replace('/graphql', '/nothing');

@@ -45,6 +45,8 @@ export interface Sessions extends Pick<Watchers, 'watch'> {
   signIn(credentials: Credentials & SignInOrigin): Promise<SignedIn | 'WRONG_CREDENTIALS'>;
   /** The live session of a token; not a promise if it was opened or looked up here within the last seconds. */
   find(token: string): Session | undefined | Promise<Session | undefined>;
+  /** The id of a token's session, if `find` has lately found it here; it may have ended since. */
+  idOf(token: string): string | undefined;
   /** As `end`, because its user wants it; the log says so. */
   signOut(sessionId: string, about: { readonly userId: string; readonly requestId: string }): Promise<void>;
   /** Ends a session here and on every replica; its watchers are called. */
@@ -153,6 +155,10 @@ class GatewaySessions implements Sessions {
     const now = this.#options.clock.now();
     if (!cached || cached.until <= now) return this.#lookUp(token, id);
     return cached.session.expiresAt > now ? cached.session : undefined;
+  }
+
+  idOf(token: string): string | undefined {
+    return this.#digests.get(token);
   }
 
   async signOut(

@@ -1,5 +1,6 @@
 import { IncomingMessage } from 'node:http';
 import { maxBodyBytes } from '../../events/webhooks/request.js';
+import { isTurnShort } from '../../lib/async/pace.js';
 import type { Holding } from '../../lib/memory-ledger.js';
 import { longReading, type Admission } from '../operation/admission.js';
 import { pathOf } from './request-guards.js';
@@ -27,6 +28,7 @@ export class IncomingRequest extends IncomingMessage {
   private filled = 0;
   private chunks = 0;
   private cutOff: (() => void) | undefined;
+  protected received = 0;
 
   get upgrade(): boolean {
     if (!this.offered) return false;
@@ -63,6 +65,15 @@ export class IncomingRequest extends IncomingMessage {
     return super.push(block);
   }
 
+  protected isLong(): boolean {
+    return this.received >= longReading;
+  }
+
+  /** Whether it is all of the body: then the end is here, too, and nothing has to wait for it. */
+  protected isWhole({ length }: Buffer): boolean {
+    return this.headers['content-length'] === String(length);
+  }
+
   private hold(chunk: Buffer): void {
     if (!this.held) this.held = chunk;
     else {
@@ -87,22 +98,35 @@ export class IncomingRequest extends IncomingMessage {
 
 /**
  * A class of requests, for `createServer`: while their bodies arrive, they are charged to the caller that `callerOf`
- * gives, who has long ones read in turns. What has taken longest is cut off where there is no room.
+ * gives, who has long ones read in turns. What has taken longest is cut off where there is no room. The end of a body is
+ * told when it is the turn of its lane, since it may then be parsed, and many may end at once.
  */
 export function createRequestClass(
-  { ledger, toRead }: Pick<Admission, 'ledger' | 'toRead'>,
+  { ledger, toRead, toTake }: Pick<Admission, 'ledger' | 'toRead' | 'toTake'>,
   callerOf: (request: IncomingMessage) => string,
+  laneOf = callerOf,
 ): typeof IncomingRequest {
   return class extends IncomingRequest {
     private arriving: Holding | undefined;
-    private received = 0;
     private uncharged = 0;
 
     override push(chunk: Buffer | null): boolean {
-      if (chunk === null) this.arriving?.release();
+      if (chunk === null) return this.end();
       // Node.js goes on parsing what it has read of a request that is cut off.
-      else if (!this.destroyed && !this.isWhole(chunk) && !this.charge(chunk.length)) this.destroy();
+      if (!this.destroyed && (this.arriving || !this.isWhole(chunk)) && !this.charge(chunk.length))
+        this.destroy();
       return super.push(chunk);
+    }
+
+    private end(): boolean {
+      const tell = () => (this.arriving?.release(), super.push(null));
+      // Who has not begun to read it waits for a turn, too.
+      if (!this.readableFlowing || isTurnShort()) return tell();
+      // What came whole is not charged yet.
+      const uncharged = this.arriving ? 0 : Number(this.headers['content-length'] ?? 0);
+      if (this.charge(uncharged)) void toTake(laneOf(this)).then(tell);
+      else this.destroy();
+      return false;
     }
 
     protected override pushOn(block: Buffer): boolean {
@@ -119,19 +143,10 @@ export function createRequestClass(
       else read();
     }
 
-    private isLong(): boolean {
-      return this.received >= longReading;
-    }
-
     /** An error that nobody listens for is not told: for thousands of requests that wait, its stack would take long. */
     override destroy(error?: Error): this {
       this.arriving?.release();
       return super.destroy(this.listenerCount('error') > 0 ? error : undefined);
-    }
-
-    /** Whether it is all of the body: then the end is here, too, and nothing has to wait for it. */
-    private isWhole({ length }: Buffer): boolean {
-      return !this.arriving && this.headers['content-length'] === String(length);
     }
 
     /** Of a body that is too large, nothing more is kept. */

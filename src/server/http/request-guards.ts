@@ -112,18 +112,21 @@ const begunPerTurn = 32;
 /**
  * Has `next` handle the requests of a connection one after the other: a client that pipelines them gets no further
  * answer while it does not read the last one. Node.js gives a response the socket when its turn comes, which for short
- * answers is in the same turn of the event loop: thousands would follow one another, and nobody else be served. It reads
- * on meanwhile, so that the requests which wait are charged to the caller that `callerOf` gives.
+ * answers is in the same turn of the event loop, and it reads the requests of all connections in one turn: thousands
+ * would follow one another, and nobody else be served. So once a turn has been long, requests are begun in later ones,
+ * those of each lane in turn, but for probes. Those that wait are charged to the caller that `callerOf` gives.
  */
 export function oneAtATime(
   ledger: MemoryLedger,
   callerOf: (request: IncomingMessage) => string,
   next: RequestListener,
+  laneOf = callerOf,
 ): RequestListener {
   const pace = createPace(begunPerTurn);
   const waitingOf = new WeakMap<Socket, number>();
   return (request, response) => {
-    if (response.socket) return next(request, response);
+    const isNext = response.socket !== null;
+    if (isNext && (pace.isFree || probes.test(request.url!))) return next(request, response);
     const { socket, rawHeaders } = request;
     const others = waitingOf.get(socket) ?? 0;
     if (others === maxPipelined) return socket.destroy();
@@ -135,12 +138,14 @@ export function oneAtATime(
     if (!waiting.resize(heap, buffers)) return socket.destroy();
     const release = () => waiting.release();
     request.once('close', release);
-    return response.once('socket', () => {
+    const begin = () => {
       waitingOf.set(socket, waitingOf.get(socket)! - 1);
       request.off('close', release);
       release();
-      void pace.do(() => next(request, response), callerOf(request));
-    });
+      if (!socket.destroyed) next(request, response);
+    };
+    const beginInTurn = () => void pace.do(begin, laneOf(request));
+    return isNext ? beginInTurn() : response.once('socket', beginInTurn);
   };
 }
 

@@ -24,6 +24,8 @@ export interface Callers {
     given?: unknown,
     isRead?: boolean,
   ): Session | undefined | Promise<Session | undefined>;
+  /** The id of the session that `find` has lately found by these credentials; it may have ended since. */
+  idOf(headers: IncomingHttpHeaders, isRead?: boolean): string | undefined;
   /**
    * Why `find` finds no session by these headers, without repeating them; undefined if they merely lack credentials.
    * That no cookie counts from the page's origin is said even without one, since `signIn` sets none there.
@@ -44,7 +46,7 @@ const foreign =
 
 /** Callers over the sessions; a cookie of this name counts only from the allowed origins. */
 export function createCallers(
-  sessions: Pick<Sessions, 'find'>,
+  sessions: Pick<Sessions, 'find' | 'idOf'>,
   { allows }: Pick<AllowedOrigins, 'allows'>,
   cookieName: string,
 ): Callers {
@@ -64,6 +66,10 @@ export function createCallers(
       const token = given == null ? tokenIn(headers, isRead) : bearer(given);
       const found = token === undefined ? undefined : sessions.find(token);
       return found instanceof Promise ? found.catch(unavailable) : found;
+    },
+    idOf(headers, isRead = false) {
+      const token = tokenIn(headers, isRead);
+      return token === undefined ? undefined : sessions.idOf(token);
     },
     faultOf(headers, isRead = false) {
       const { authorization, origin, cookie } = headers;

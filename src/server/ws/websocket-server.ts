@@ -5,6 +5,7 @@ import { GRAPHQL_TRANSPORT_WS_PROTOCOL } from 'graphql-ws';
 import { WebSocketServer } from 'ws';
 import { Connection, maxFragments } from './socket/connection.js';
 import { hold } from './socket/backpressure.js';
+import { createPace } from '../../lib/async/pace.js';
 import type { Drain } from '../http/graceful-shutdown.js';
 import type { HostFault } from '../http/request-guards.js';
 import { dataHeaders, noStore, requestId } from '../http/response-headers.js';
@@ -35,6 +36,8 @@ const usualCodes: ReadonlySet<number> = new Set([1000, 1001, 1005, 1012]);
 /** Clients that are asked to move come back at once: not all in one second. */
 const retiredAtOnce = 125;
 const retireEveryMs = 100;
+/** How many sockets are opened in a turn of the event loop: there may be hundreds of requests for one in it. */
+const openedPerTurn = 32;
 /** The maximum size of a message from a client, in bytes; a longer one closes its websocket with `1009`. */
 export const maxMessageBytes = 1024 * 1024;
 
@@ -48,6 +51,8 @@ interface GraphqlSocketsOptions extends ProtocolOptions {
   readonly drain: Drain;
   /** The caller, as long as no user is known. */
   readonly networkCaller: (request: IncomingMessage) => string;
+  /** Whose turn an upgrade waits for. */
+  readonly laneOf: (request: IncomingMessage) => string;
 }
 
 /** Handles the websocket upgrades of `server`, which are all at `/graphql`. */
@@ -66,6 +71,7 @@ class GraphqlWebsockets implements GraphqlSockets {
     allowSynchronousEvents: false,
     handleProtocols: (offered) => offered.has(GRAPHQL_TRANSPORT_WS_PROTOCOL) && GRAPHQL_TRANSPORT_WS_PROTOCOL,
   });
+  readonly #opening = createPace(openedPerTurn);
   readonly #connections = new Set<Connection>();
   // After a stall, pongs may wait unread: the poll phase reads them before `setImmediate` runs the beat.
   readonly #beats = setInterval(() => setImmediate(this.#beat), beatMs).unref();
@@ -130,6 +136,10 @@ class GraphqlWebsockets implements GraphqlSockets {
 
   readonly #upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', destroy);
+    void this.#opening.do(() => this.#open(request, socket, head), this.#options.laneOf(request));
+  };
+
+  #open(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     if (this.#options.drain.begun) return refuse(request, 503, stopping, 'RATE_LIMITED');
     const fault = this.#options.hostFault(request);
     if (fault) return refuse(request, fault.status, fault.message, 'BAD_REQUEST');
@@ -139,7 +149,7 @@ class GraphqlWebsockets implements GraphqlSockets {
       socket.off('error', destroy); // ws has its own listener from here on
       this.#sockets.emit('connection', opened, request);
     });
-  };
+  }
 }
 
 /** Not a closure: it would keep the request for as long as the socket is open. */

@@ -189,3 +189,36 @@ test('a long body is read on with only when it is its caller’s turn', async ()
   await request.answered();
   expect(received[0]?.body.length).toBe(length);
 });
+
+test('the ends of bodies that come together are told in turns, in which others are served', async () => {
+  let ended = 0;
+  let most = 0;
+  const admission = createAdmission(new MemoryLedger(createTelemetry('silent')));
+  const server = createServer(
+    { IncomingMessage: createRequestClass(admission, () => 'network') },
+    (request, response) => {
+      request.resume().on('end', () => {
+        ended += 1;
+        for (const until = performance.now() + 3; performance.now() < until;);
+        response.end();
+      });
+    },
+  ).listen(0);
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  const ends: Socket[] = [];
+  server.on('connection', (socket) => ends.push(socket));
+  const sockets = Array.from({ length: 60 }, () => connect((server.address() as AddressInfo).port).resume());
+  onTestFinished(() => sockets.forEach((socket) => void socket.destroy()));
+  const head = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nx';
+  for (const socket of sockets) socket.write(head);
+  const read = () => ends.reduce((all, { bytesRead }) => all + bytesRead, 0);
+  await expect.poll(read).toBe(sockets.length * head.length);
+  for (const socket of sockets) socket.write('x');
+  while (ended < sockets.length) {
+    const before = ended;
+    await turn();
+    most = Math.max(most, ended - before);
+  }
+  expect(most).toBeLessThan(10);
+});

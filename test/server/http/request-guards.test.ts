@@ -389,6 +389,38 @@ describe('pipelined requests', () => {
     expect(most).toBeLessThan(10);
   });
 
+  test('are so even if each has a connection of its own, lanes in turn, and probes at once', async () => {
+    const begun: string[] = [];
+    let most = 0;
+    const handle = oneAtATime(
+      new MemoryLedger(createTelemetry('silent')),
+      () => 'network',
+      ({ url }, response) => {
+        begun.push(url!);
+        for (const until = performance.now() + 3; performance.now() < until;);
+        response.end();
+      },
+      ({ url }) => url!,
+    );
+    let connected = 0;
+    const server = createServer(handle).listen(0, '127.0.0.1');
+    server.on('connection', () => (connected += 1));
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const targets = [...Array.from({ length: 60 }, () => '/'), '/another', '/livez'];
+    const sockets = targets.map(() => connect((server.address() as AddressInfo).port, '127.0.0.1').resume());
+    onTestFinished(() => sockets.forEach((socket) => void socket.destroy()));
+    await expect.poll(() => connected).toBe(targets.length);
+    sockets.forEach((socket, at) => socket.write(lines('GET', targets[at]!, [])));
+    while (begun.length < targets.length) {
+      const before = begun.length;
+      await turn();
+      most = Math.max(most, begun.length - before);
+    }
+    expect(most).toBeLessThan(10);
+    for (const target of ['/another', '/livez']) expect(begun.indexOf(target)).toBeLessThan(15);
+  });
+
   test('close the connection if too many wait, but not for those that have waited', async () => {
     const handle = oneAtATime(
       new MemoryLedger(createTelemetry('silent')),

@@ -46,7 +46,11 @@ describe('a bearer token', () => {
 
   test('is parsed in linear time, however many spaces there are', () => {
     const find = vi.fn<(sought: string) => undefined>();
-    const callers = createCallers({ find }, { allows: () => false }, 'trivium_session');
+    const callers = createCallers(
+      { find, idOf: () => undefined },
+      { allows: () => false },
+      'trivium_session',
+    );
     void callers.find({}, `bearer${' '.repeat(400_000)}\nx y`);
     expect(find.mock.calls).toEqual([['x y']]);
   });
