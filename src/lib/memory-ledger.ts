@@ -91,9 +91,9 @@ export class MemoryLedger {
     return new Holding(this, this.callerOf(caller), kind, giveUp);
   }
 
-  /** Whether a caller could be charged so many more bytes of heap now, without giving up anything. */
-  hasRoom(caller: string, heap: number): boolean {
-    return this.#fits(this.callerOf(caller), heap, 0);
+  /** Whether a caller could be charged so many more bytes now, without giving up anything. */
+  hasRoom(caller: string, heap: number, buffers = 0): boolean {
+    return this.#fits(this.callerOf(caller), heap, buffers);
   }
 
   /** Resolves with a charge as soon as there is room, or undefined if there is none within `patienceMs`. */

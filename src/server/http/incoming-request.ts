@@ -99,7 +99,8 @@ export class IncomingRequest extends IncomingMessage {
 /**
  * A class of requests, for `createServer`: while their bodies arrive, they are charged to the caller that `callerOf`
  * gives, who has long ones read in turns. What has taken longest is cut off where there is no room. The end of a body is
- * told when it is the turn of its lane, since it may then be parsed, and many may end at once.
+ * told when it is the turn of its lane, since it may then be parsed, and many may end at once. One that came whole is
+ * charged only then, and told at once where there is no room: nothing is given up for what waits, nor that for anything.
  */
 export function createRequestClass(
   { ledger, toRead, toTake }: Pick<Admission, 'ledger' | 'toRead' | 'toTake'>,
@@ -122,10 +123,10 @@ export function createRequestClass(
       const tell = () => (this.arriving?.release(), super.push(null));
       // Who has not begun to read it waits for a turn, too.
       if (!this.readableFlowing || isTurnShort()) return tell();
-      // What came whole is not charged yet.
       const uncharged = this.arriving ? 0 : Number(this.headers['content-length'] ?? 0);
-      if (this.charge(uncharged)) void toTake(laneOf(this)).then(tell);
-      else this.destroy();
+      if (!this.arriving && !ledger.hasRoom(callerOf(this), headBytes, uncharged)) return tell();
+      if (this.charge(uncharged)) this.arriving!.protect();
+      void toTake(laneOf(this)).then(tell);
       return false;
     }
 

@@ -128,13 +128,16 @@ export function oneAtATime(
     const isNext = response.socket !== null;
     if (isNext && (pace.isFree || probes.test(request.url!))) return next(request, response);
     const { socket, rawHeaders } = request;
-    const others = waitingOf.get(socket) ?? 0;
-    if (others === maxPipelined) return socket.destroy();
-    waitingOf.set(socket, others + 1);
     const heap = requestBytes + (rawHeaders.length / 2) * headerBytes;
     // A body that came as a whole is not charged otherwise.
     const buffers = Math.min(announcedLength(request), longReading);
-    const waiting = ledger.open(callerOf(request), 'arriving', () => socket.destroy());
+    // Where there is no room to wait it is begun at once: nothing is given up for it, nor it for anything.
+    if (isNext && !ledger.hasRoom(callerOf(request), heap, buffers)) return next(request, response);
+    const others = waitingOf.get(socket) ?? 0;
+    if (others === maxPipelined) return socket.destroy();
+    waitingOf.set(socket, others + 1);
+    const giveUp = isNext ? undefined : () => void socket.destroy();
+    const waiting = ledger.open(callerOf(request), 'arriving', giveUp);
     if (!waiting.resize(heap, buffers)) return socket.destroy();
     const release = () => waiting.release();
     request.once('close', release);

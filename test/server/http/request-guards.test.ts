@@ -421,6 +421,34 @@ describe('pipelined requests', () => {
     for (const target of ['/another', '/livez']) expect(begun.indexOf(target)).toBeLessThan(15);
   });
 
+  test('are given up for nothing else if they are the first of their connections', async () => {
+    const ledger = new MemoryLedger(createTelemetry('silent'), { heap: 1_000_000, buffers: 1_000_000 });
+    let begun = 0;
+    const handle = oneAtATime(
+      ledger,
+      () => 'network',
+      (_, response) => {
+        begun += 1;
+        // As much as there is, a little at a time.
+        while (ledger.charge('network', 'inProgress', 1_000));
+        for (const until = performance.now() + 3; performance.now() < until;);
+        response.end();
+      },
+    );
+    let connected = 0;
+    const server = createServer(handle).listen(0, '127.0.0.1');
+    server.on('connection', () => (connected += 1));
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const sockets = Array.from({ length: 60 }, () =>
+      connect((server.address() as AddressInfo).port, '127.0.0.1').resume(),
+    );
+    onTestFinished(() => sockets.forEach((socket) => void socket.destroy()));
+    await expect.poll(() => connected).toBe(60);
+    for (const socket of sockets) socket.write(lines('GET', '/', []));
+    await expect.poll(() => begun).toBe(60);
+  });
+
   test('close the connection if too many wait, but not for those that have waited', async () => {
     const handle = oneAtATime(
       new MemoryLedger(createTelemetry('silent')),
