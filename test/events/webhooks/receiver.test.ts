@@ -10,7 +10,7 @@ import {
 import type { AddressInfo } from 'node:net';
 import { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createLog, type Log } from '../../../src/events/log/log.js';
 import { createReceiver, type Receiver } from '../../../src/events/webhooks/receiver.js';
 import { createSecrets, type Secrets } from '../../../src/events/secrets/secrets.js';
@@ -40,6 +40,10 @@ const telemetry = createTelemetry(
   }),
 );
 
+const realNow = performance.now.bind(performance);
+/** How far the clock by which lines are left out is ahead, in milliseconds. */
+let later = 0;
+
 let database: Database;
 let secrets: Secrets;
 let log: Log;
@@ -58,6 +62,7 @@ const families = [
 ];
 
 beforeAll(async () => {
+  vi.spyOn(performance, 'now').mockImplementation(() => realNow() + later);
   database = await openDatabase(await createTestFile(), { log: telemetry.log });
   secrets = await createSecrets({
     database,
@@ -84,6 +89,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
+  vi.restoreAllMocks();
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));
   await log.stop();
@@ -94,6 +100,7 @@ afterAll(async () => {
 beforeEach(() => {
   now = sent * 1000;
   lines.length = 0;
+  later += 1_000;
   // A new receiver has not logged anything yet, so it leaves no lines out.
   receiver = createReceiver({
     families,
@@ -473,6 +480,7 @@ describe('accepted deliveries', () => {
     for (const created_at of [undefined, 'yesterday', 1_767_323_045]) {
       const body = shipmentBody({ id: `evt_at_${created_at}`, created_at });
       for (const again of [body, body]) expect(await post(shipment(again))).toMatchObject(accepted);
+      later += 1_000;
     }
     const body = paymentBody({ id: 'evt_at_none', created: '2026-01-01' });
     expect(await post(payment(body))).toMatchObject(accepted);
