@@ -6,3 +6,14 @@ export function attempt<Value>(act: () => Value): Value | undefined {
     return undefined;
   }
 }
+
+/** Calls back the application: what it throws is an uncaught error of its own, and disturbs nobody else. */
+export function callBack(act: () => void): void {
+  try {
+    act();
+  } catch (error) {
+    queueMicrotask(() => {
+      throw error;
+    });
+  }
+}

@@ -81,12 +81,7 @@ export class Client {
     const { onOtherSchema = () => warnOf(url) } = options;
     const usesCookie = typeof document !== 'undefined' && token === undefined && storage === undefined;
     this.#usesCookie = usesCookie;
-    this.keeper = createSessionKeeper({
-      url,
-      usesCookie,
-      ...(token !== undefined && { token }),
-      ...(storage && { storage }),
-    });
+    this.keeper = createSessionKeeper({ url, usesCookie, token, storage });
     const { credentials } = this.keeper;
     const send = createPost({ url, fetch, credentials, onOtherSchema });
     this.#postByCookie = createPost({ url, fetch, credentials: () => cookie, onOtherSchema: () => {} });
@@ -100,7 +95,7 @@ export class Client {
       isSharedSession: () =>
         (usesCookie && credentials().token === undefined) ||
         (storage !== undefined && storage === attempt(() => globalThis.localStorage)),
-      ...(webSocketImpl !== undefined && { webSocketImpl }),
+      webSocketImpl,
     });
     this.#page = joinPage(
       url,

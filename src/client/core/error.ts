@@ -10,7 +10,7 @@ export interface Answer<Data = unknown> {
 export interface FailureDetails {
   readonly errors?: readonly GraphQLFormattedError[];
   readonly data?: unknown;
-  readonly status?: number;
+  readonly status?: number | undefined;
   readonly cause?: unknown;
 }
 
@@ -50,7 +50,7 @@ export function failureOf({ errors = [], data }: Answer, status?: number): Trivi
   return new TriviumError(
     typeof code === 'string' ? code : 'GRAPHQL_ERROR',
     first?.message ?? 'The answer has no data.',
-    { errors, data, ...(status !== undefined && { status }) },
+    { errors, data, status },
   );
 }
 

@@ -1,3 +1,4 @@
+import { callBack } from './attempt.js';
 import { TriviumError, type Answer } from './error.js';
 import type { Payload } from './document.js';
 import { schemaHash } from '../generated/schema-hash.js';
@@ -58,7 +59,7 @@ export function createPost({ url, fetch, credentials, onOtherSchema }: PostOptio
     const theirs = response.headers.get('x-schema-hash');
     if (theirs !== null && theirs !== schemaHash && !isTold) {
       isTold = true;
-      onOtherSchema();
+      callBack(onOtherSchema);
     }
     return { ...(await readAnswer(response, signal)), status: response.status };
   };

@@ -1,9 +1,8 @@
 import { attempt } from './attempt.js';
-import type { Answer } from './error.js';
 import { Followed } from './follow.js';
 import type { HttpOptions, Post } from './http.js';
 import { createSocket } from './socket.js';
-import type { Sink, Transport } from './transport.js';
+import { calledBack, type Sink, type Transport } from './transport.js';
 import { canShareTabs, SharedTabs } from '../stream/shared-tabs.js';
 import { createStreamTransport } from '../stream/stream-transport.js';
 
@@ -34,9 +33,10 @@ export class Live {
   }
 
   /** Subscribes, and resumes; returns what unsubscribes. */
-  subscribe(query: string, variables: Record<string, unknown>, sink: Sink): () => void {
+  subscribe(query: string, variables: Record<string, unknown>, given: Sink): () => void {
+    const sink = calledBack(given);
     if (this.#isStopped) {
-      queueMicrotask(() => sink.complete());
+      queueMicrotask(sink.complete);
       return () => {};
     }
     const { post, isSignedOut } = this.#options;
@@ -47,7 +47,6 @@ export class Live {
     };
     const followed = new Followed({ transport: () => this.#current(), post, isSignedOut }, query, variables, {
       ...sink,
-      next: (answer: Answer) => sink.next(answer),
       error(failure) {
         end();
         sink.error(failure);

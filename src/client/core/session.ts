@@ -1,5 +1,5 @@
 import type { UserPartsFragment } from '../generated/index.js';
-import { attempt } from './attempt.js';
+import { attempt, callBack } from './attempt.js';
 import type { Credentials } from './http.js';
 
 /** Who is signed in. */
@@ -26,8 +26,8 @@ export interface TokenStorage {
 export interface SessionOptions {
   readonly url: string;
   /** A session's token, for a program that has one. */
-  readonly token?: string;
-  readonly storage?: TokenStorage;
+  readonly token: string | undefined;
+  readonly storage: TokenStorage | undefined;
   /** Whether a browser keeps the session in a cookie. */
   readonly usesCookie: boolean;
 }
@@ -69,7 +69,7 @@ export function createSessionKeeper({ url, token, storage, usesCookie }: Session
 
   function tell(next: Session): void {
     session = next;
-    for (const listener of listeners) listener(next);
+    for (const listener of listeners) callBack(() => listener(next));
   }
 
   return {

@@ -65,7 +65,7 @@ function clientOptions(
   let wasOpened = false;
   return {
     url: `${url.replace(/^http/, 'ws')}/graphql`,
-    ...(webSocketImpl !== undefined && { webSocketImpl: withErrorListener(webSocketImpl) }),
+    webSocketImpl: webSocketImpl && withErrorListener(webSocketImpl),
     connectionParams: () => {
       const known = token();
       return known === undefined ? undefined : { authorization: `Bearer ${known}` };

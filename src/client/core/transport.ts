@@ -1,3 +1,4 @@
+import { callBack } from './attempt.js';
 import type { Answer, TriviumError } from './error.js';
 import type { Payload } from './document.js';
 
@@ -22,4 +23,14 @@ export interface Transport {
   /** Makes sure that there is a connection, without the usual pause: the network is back, or the page is shown. */
   wake(): void;
   stop(): void;
+}
+
+/** The same sink; what the application throws in it is an uncaught error, and disturbs nobody else. */
+export function calledBack(sink: Sink): Sink {
+  return {
+    next: (answer) => callBack(() => sink.next(answer)),
+    passed: (cursor) => callBack(() => sink.passed?.(cursor)),
+    error: (failure) => callBack(() => sink.error(failure)),
+    complete: () => callBack(() => sink.complete()),
+  };
 }

@@ -1,6 +1,6 @@
 import { getOperationAST, OperationTypeNode, type DocumentNode } from 'graphql';
 import type { TriviumError } from '../core/error.js';
-import type { Sink } from '../core/transport.js';
+import { calledBack, type Sink } from '../core/transport.js';
 import type { Coverage } from './coverage.js';
 
 /**
@@ -9,7 +9,7 @@ import type { Coverage } from './coverage.js';
  */
 export function ask(coverage: Coverage, document: DocumentNode, variables: object, sink: Sink): () => void {
   const controller = new AbortController();
-  void tell(coverage.execute(document, variables, controller.signal), sink);
+  void tell(coverage.execute(document, variables, controller.signal), calledBack(sink));
   const isMutation = getOperationAST(document)?.operation === OperationTypeNode.MUTATION;
   return isMutation ? () => {} : () => controller.abort();
 }

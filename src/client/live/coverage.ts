@@ -1,7 +1,8 @@
 import { print, type DocumentNode, type FieldNode } from 'graphql';
+import { callBack } from '../core/attempt.js';
 import { isPlaceLost, TriviumError, type Answer } from '../core/error.js';
 import { createPauses } from '../core/pause.js';
-import type { Sink } from '../core/transport.js';
+import { calledBack, type Sink } from '../core/transport.js';
 import type { Trivium } from '../core/trivium.js';
 import { Cover, type CoveredList, type List } from './cover.js';
 import { Freshest } from './freshest.js';
@@ -89,7 +90,8 @@ export class Coverage {
    * of them is, moves them on, and tells `apply` what they miss. The sink hears each event once. While nobody is signed in
    * it waits, which the sink hears as an answer without data; it begins again once somebody is.
    */
-  subscribe(document: DocumentNode, variables: object, sink: Sink): () => void {
+  subscribe(document: DocumentNode, variables: object, given: Sink): () => void {
+    const sink = calledBack(given);
     const [field] = rootFields(document);
     const family = field && families[field.name.value];
     const { filter } = field ? argumentsOf(field, variables) : {};
@@ -107,9 +109,9 @@ export class Coverage {
       },
       complete: () => sink.complete(),
       alone: (one) => {
-        const given = place;
+        const from = place;
         place = withoutAfter(variables); // which counts once: after that it begins now
-        return this.#options.trivium.subscribe(document, given, one);
+        return this.#options.trivium.subscribe(document, from, one);
       },
       join: (list, listener) => this.#streams.join(document, withoutAfter(variables), list.cursor, listener),
       take: (list, answer) => this.#take(list, this.#freshest.refresh(answer)),
@@ -176,7 +178,12 @@ export class Coverage {
     const entity = entityOf(data);
     if (!entity || !isPlaceable(list.filter, entity)) return;
     for (const one of list.meanwhile) one.set(entity.id, entity);
-    this.#options.apply(list, entity);
+    this.#apply(list, entity);
+  }
+
+  /** A cache tells whoever shows the list. */
+  #apply(list: List, entity: Entity): void {
+    callBack(() => this.#options.apply(list, entity));
   }
 
   /**
@@ -192,7 +199,7 @@ export class Coverage {
       for (const [list, entities] of waits) {
         list.meanwhile.delete(entities);
         this.#whenCached(list, () => {
-          for (const entity of entities.values()) this.#options.apply(list, this.#freshest.refresh(entity));
+          for (const entity of entities.values()) this.#apply(list, this.#freshest.refresh(entity));
         });
       }
     };

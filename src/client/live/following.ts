@@ -1,3 +1,4 @@
+import { callBack } from '../core/attempt.js';
 import type { AnyDocument } from '../core/document.js';
 import { failureOf, isPassing, isPlaceLost, type TriviumError } from '../core/error.js';
 import { createPauses } from '../core/pause.js';
@@ -105,7 +106,7 @@ export class Following<State extends Asked> {
     const isSame = (Object.keys(next) as (keyof State)[]).every((key) => next[key] === this.#state[key]);
     if (isSame) return;
     this.#state = next;
-    for (const listener of this.#listeners) listener();
+    for (const listener of this.#listeners) callBack(listener);
   }
 
   /** Asks for all of it, until that is answered for good. */

@@ -197,7 +197,7 @@ export class SharedTabs implements Transport {
           ...about,
           code,
           message,
-          details: { errors, data, ...(status !== undefined && { status }) },
+          details: { errors, data, status },
         }),
     });
     theirs.set(id, leave);

@@ -1,5 +1,6 @@
 import { makeResult, type Client, type Operation, type OperationResult } from '@urql/core';
 import { makeSubject } from 'wonka';
+import { callBack } from '../core/attempt.js';
 import type { CoveredList } from '../live/cover.js';
 import type { Entity } from '../live/order.js';
 import { fromBeginning, hasLiveList, LiveLists } from './live-lists.js';
@@ -25,7 +26,7 @@ export class ShownOperations {
   readonly changes$ = this.#changes.source;
 
   /** Tells an operation its result. */
-  readonly tell = (result: OperationResult): void => this.#changes.next(result);
+  readonly tell = (result: OperationResult): void => callBack(() => this.#changes.next(result));
 
   /** Keeps in mind that an operation is mounted, or not any more. */
   readonly track = (operation: Operation): void => {

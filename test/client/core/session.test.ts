@@ -12,6 +12,7 @@ import {
 } from '../../../src/client/generated/index.js';
 import { demo } from '../../support/testbed.js';
 import { useProxiedGateway } from '../proxied-gateway.js';
+import { collectUncaught } from '../uncaught.js';
 
 const proxied = useProxiedGateway();
 const { connect } = proxied;
@@ -34,6 +35,20 @@ test('signs in and out, and says so in one place', async () => {
     ['signed-out', false],
   ]);
   await expect(trivium.query(NotesDocument)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+});
+
+test('a listener that throws keeps nobody from signing in, and no other listener from hearing of it', async () => {
+  const uncaught = collectUncaught();
+  const failure = new Error('of the application');
+  const trivium = createTrivium({ url: proxied.testbed.url });
+  trivium.onSession(() => {
+    throw failure;
+  });
+  const seen: string[] = [];
+  trivium.onSession(({ status }) => seen.push(status));
+  expect((await trivium.signIn(demo.email, demo.password)).viewer?.email).toBe(demo.email);
+  expect(seen).toEqual(['signed-in']);
+  expect(uncaught).toEqual([failure]);
 });
 
 test('tells once that a session has ended, whether a query or a subscription learns it', async () => {
@@ -372,6 +387,13 @@ test('tells once that the gateway has another schema than this package, and work
   let times = 0;
   await proxied.connect({ fetch: later, onOtherSchema: () => void times++ }).refresh();
   expect([times, told.length]).toEqual([1, 1]);
+  const uncaught = collectUncaught();
+  const failure = new Error('of the application');
+  const onOtherSchema = () => {
+    throw failure;
+  };
+  expect((await proxied.connect({ fetch: later, onOtherSchema }).refresh()).status).toBe('signed-in');
+  expect(uncaught).toEqual([failure]);
 });
 
 test('says plainly when something else answers, or nothing', async () => {

@@ -5,6 +5,7 @@ import type { Trivium } from '../../../src/client/core/trivium.js';
 import { PaymentUpdatesDocument, ShipmentUpdatesDocument } from '../../../src/client/generated/index.js';
 import { startTestbed } from '../../support/testbed.js';
 import { useProxiedGateway } from '../proxied-gateway.js';
+import { collectUncaught } from '../uncaught.js';
 
 /** One key for all gateways, so that one can take another's place. */
 const settings = { SECRET_KEYS: randomBytes(32).toString('base64') };
@@ -27,6 +28,8 @@ function eventId(id: string): string {
   const [, own] = JSON.parse(Buffer.from(id, 'base64url').toString()) as [string, string];
   return own;
 }
+
+const socketsOpened = () => proxied.proxy.said().toString('latin1').split('GET /graphql ').length - 1;
 
 test('shows each event once and in order, however often the connection is cut', async () => {
   const trivium = connect();
@@ -165,6 +168,27 @@ test('refuses what the schema does not have, without disturbing others on the co
   await expect.poll(() => bystander.shown).toEqual(sent);
 });
 
+test('what a callback throws is an uncaught error, and disturbs nobody else on the connection', async () => {
+  const uncaught = collectUncaught();
+  const failure = new Error('of the application');
+  const trivium = connect();
+  const after = await liveCursor();
+  const next = () => {
+    throw failure;
+  };
+  trivium.subscribe(ShipmentUpdatesDocument, { after }, { next, error() {}, complete: next });
+  const bystander = follow(trivium, after);
+  await expect.poll(() => proxied.proxy.heard().includes('connection_ack')).toBe(true);
+  const sent = await emit(2);
+  await expect.poll(() => bystander.shown).toEqual(sent);
+  await expect.poll(() => uncaught).toEqual([failure, failure]);
+  expect(socketsOpened()).toBe(1);
+  const another = follow(trivium, after);
+  trivium.dispose();
+  await Promise.all([bystander.ended, another.ended]);
+  await expect.poll(() => uncaught).toHaveLength(3);
+});
+
 test('survives 200 mounts and unmounts a second on one connection', async () => {
   const trivium = connect();
   const steady = follow(trivium, await liveCursor());
@@ -178,6 +202,5 @@ test('survives 200 mounts and unmounts a second on one connection', async () => 
   }
   sent.push(...(await emit(3)));
   await expect.poll(() => steady.shown).toEqual(sent);
-  const sockets = proxied.proxy.said().toString('latin1').split('connection_init').length;
-  expect(sockets).toBeLessThanOrEqual(3);
+  expect(socketsOpened()).toBe(1);
 });

@@ -3,6 +3,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { TriviumError, type Answer } from '../../../src/client/core/error.js';
 import type { Sink, Trivium } from '../../../src/client/core/trivium.js';
 import { Coverage } from '../../../src/client/live/coverage.js';
+import { collectUncaught } from '../uncaught.js';
 
 test('a cache whose place does not count, however often it is asked for, is asked for ever more rarely', async () => {
   vi.useFakeTimers();
@@ -112,3 +113,34 @@ test.each(['', '(filter: { carriers: ["ups"] })'])(
     expect([sinks.length, left]).toEqual([2, [sinks[1]]]);
   },
 );
+
+test('what an application throws as it hears of an update keeps no list from it', async () => {
+  const uncaught = collectUncaught();
+  const failure = new Error('of the application');
+  const sinks: Sink[] = [];
+  const trivium = {
+    session: { status: 'signed-in' },
+    execute: () => Promise.resolve({ data: { liveCursor: 'begun', shipments: { edges: [] } } }),
+    subscribe(_: unknown, __: unknown, sink: Sink) {
+      sinks.push(sink);
+      return () => {};
+    },
+  } as unknown as Trivium;
+  const fail = () => {
+    throw failure;
+  };
+  const apply = vi.fn<() => void>(fail);
+  const coverage = new Coverage({ trivium, apply, expired: () => {} });
+  for (const stage of ['CREATED', 'DELIVERED'])
+    await coverage.execute(
+      parse(`{ liveCursor shipments(filter: { stage: ${stage} }) { edges { node { id } } } }`),
+      {},
+    );
+  const sink = { next: fail, error: () => {}, complete: () => {} };
+  onTestFinished(coverage.subscribe(parse('subscription { shipmentUpdates { cursor } }'), {}, sink));
+  await expect.poll(() => sinks.length).toBe(1);
+  const shipment = { id: '1', revision: 1, updatedAt: '2026-01-01T00:00:00Z', stage: 'CREATED' };
+  sinks[0]!.next({ data: { shipmentUpdates: { cursor: 'first', shipment } } });
+  expect(apply).toHaveBeenCalledTimes(2);
+  await expect.poll(() => uncaught).toEqual([failure, failure, failure]);
+});

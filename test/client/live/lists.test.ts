@@ -5,6 +5,7 @@ import type { Answer, Sink, Trivium } from '../../../src/client/core/trivium.js'
 import { createLiveList, type LiveList } from '../../../src/client/live/store.js';
 import type { ShipmentFilter, ShipmentPartsFragment } from '../../../src/client/generated/index.js';
 import { useProxiedGateway } from '../proxied-gateway.js';
+import { collectUncaught } from '../uncaught.js';
 
 const proxied = useProxiedGateway();
 
@@ -255,5 +256,24 @@ test('the failure of a list is not shown any more when it is shown again and fol
   leave();
   onTestFinished(list.listen(() => {}));
   expect(sinks).toHaveLength(2);
+  expect(list.state.error).toBeUndefined();
+});
+
+test('a listener of a list that throws keeps nothing from the others', async () => {
+  const uncaught = collectUncaught();
+  const failure = new Error('of the application');
+  const { trivium, answers } = createManual();
+  const list = createLiveList(trivium, 'shipments');
+  onTestFinished(
+    list.listen(() => {
+      if (list.state.loading) return;
+      throw failure;
+    }),
+  );
+  const seen: boolean[] = [];
+  onTestFinished(list.listen(() => seen.push(list.state.loading)));
+  answers.pop()!({ liveCursor: 'begun', shipments: { edges: [], pageInfo: { hasNextPage: false } } });
+  await expect.poll(() => uncaught).toEqual([failure]);
+  expect(seen.at(-1)).toBe(false);
   expect(list.state.error).toBeUndefined();
 });

@@ -6,6 +6,7 @@ import { ShipmentUpdatesDocument } from '../../../src/client/generated/index.js'
 import type { Trivium } from '../../../src/client/core/trivium.js';
 import { startTestbed } from '../../support/testbed.js';
 import { useProxiedGateway } from '../proxied-gateway.js';
+import { collectUncaught } from '../uncaught.js';
 
 const settings = { SECRET_KEYS: randomBytes(32).toString('base64') };
 const proxied = useProxiedGateway({ settings });
@@ -49,6 +50,23 @@ test('where no websocket opens, each event is shown once and in order, however o
   }
   expect(shown).toEqual(sent);
   expect(streamsAsked()).toBeGreaterThan(5);
+});
+
+test('what a callback throws is an uncaught error, and neither cuts the stream nor disturbs others on it', async () => {
+  const uncaught = collectUncaught();
+  const failure = new Error('of the application');
+  const trivium = connect();
+  const after = await liveCursor();
+  const next = () => {
+    throw failure;
+  };
+  trivium.subscribe(ShipmentUpdatesDocument, { after }, { next, error() {}, complete() {} });
+  const { shown } = follow(trivium, after);
+  await expect.poll(streamsAsked).toBe(1);
+  const sent = await emit(3);
+  await expect.poll(() => shown).toEqual(sent);
+  await expect.poll(() => uncaught).toEqual([failure, failure, failure]);
+  expect(streamsAsked()).toBe(1);
 });
 
 test('where there is no class of websockets at all, it follows updates, too', async () => {

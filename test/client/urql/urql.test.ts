@@ -18,6 +18,7 @@ import {
   type ShownList,
 } from '../live/cache-contract.js';
 import { useProxiedGateway } from '../proxied-gateway.js';
+import { collectUncaught } from '../uncaught.js';
 
 function createCaching(trivium: Trivium): CachingClient {
   const urql = createUrqlClient(trivium);
@@ -216,5 +217,38 @@ test('what is awaited or followed as somebody else signs in is asked for again, 
   await new Promise((resolve) => setTimeout(resolve));
   expect(shown).toHaveLength(2);
   expect(shown).toEqual(expect.arrayContaining(['notes', 'of the second']));
+  for (const one of watching) one.unsubscribe();
+});
+
+test('what is thrown by whoever hears a result is no failure of the operation, and keeps nothing from others', async () => {
+  const uncaught = collectUncaught();
+  const failure = new Error('of the application');
+  const { trivium, asked, sinks } = answeredByHand();
+  const urql = createUrqlClient(trivium);
+  const heard: (string | undefined)[][] = [[], []];
+  const watching = heard.map((results, index) =>
+    pipe(
+      urql.query(ShipmentsDocument, { first: index + 1 }),
+      subscribe(({ data, error }) => {
+        results.push(error?.message ?? data?.shipments.edges.map(({ node }) => node.id).join());
+        if (index === 0) throw failure;
+      }),
+    ),
+  );
+  watching.push(
+    pipe(
+      urql.subscription(ShipmentUpdatesDocument, {}),
+      subscribe(() => {}),
+    ),
+  );
+  for (const { answer } of asked) answer('1');
+  await expect.poll(() => heard.map((results) => results.at(-1))).toEqual(['1', '1']);
+  const shipment = { id: '2', shipmentId: '2', revision: 1, updatedAt: '2026-01-02T00:00:00Z' };
+  await expect.poll(() => sinks.length).toBe(2);
+  sinks[1]!.next({ data: { shipmentUpdates: { cursor: 'next', shipment } } });
+  await expect.poll(() => heard.map((results) => results.at(-1))).toEqual(['2,1', '2,1']);
+  await expect.poll(() => uncaught.length).toBe(heard[0]!.length);
+  expect(new Set(uncaught)).toEqual(new Set([failure]));
+  expect(heard[0]).not.toContainEqual(expect.stringContaining(failure.message));
   for (const one of watching) one.unsubscribe();
 });
