@@ -88,7 +88,7 @@ export class Coverage {
   /**
    * Subscribes. A subscription to all of a family (without a filter) covers the cache's lists of it: it begins where each
    * of them is, moves them on, and tells `apply` what they miss. The sink hears each event once. While nobody is signed in
-   * it waits, which the sink hears as an answer without data; it begins again once somebody is.
+   * who may have it, it waits, which the sink hears as an answer without data; it begins again once somebody else is.
    */
   subscribe(document: DocumentNode, variables: object, given: Sink): () => void {
     const sink = calledBack(given);
@@ -117,7 +117,7 @@ export class Coverage {
       take: (list, answer) => this.#take(list, this.#freshest.refresh(answer)),
       fail: (failure) => {
         if (coversAll && isPlaceLost(failure)) return void this.#expire();
-        if (failure.code === 'UNAUTHENTICATED') {
+        if (/^(UNAUTHENTICATED|FORBIDDEN)$/.test(failure.code)) {
           cover.leaveLists();
           return sink.next(refusalOf(failure));
         }

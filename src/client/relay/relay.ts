@@ -9,6 +9,7 @@ import type {
   RecordSourceSelectorProxy,
   RequestParameters,
 } from 'relay-runtime';
+import { failureOf } from '../core/error.js';
 import type { Answer, Sink, Trivium } from '../core/trivium.js';
 import { ask } from '../live/ask.js';
 import { Coverage } from '../live/coverage.js';
@@ -122,11 +123,19 @@ function createNetwork(coverage: Coverage, documents: Readonly<Record<string, st
     (request, variables) => observe((sink) => ask(coverage, documentOf(request), variables, sink)),
     (request, variables) =>
       observe((sink) => {
-        // For Relay an answer without data is the end, but it waits until somebody is signed in.
-        const next = (answer: Answer) => void (answer.data != null && sink.next(answer));
+        // For Relay an answer without data is the end, but it waits until somebody else is signed in.
+        const next = (answer: Answer) => (answer.data == null ? warnOf(request, answer) : sink.next(answer));
         return coverage.subscribe(documentOf(request), variables, { ...sink, next });
       }),
   );
+}
+
+/** Says of a subscription that it waits for somebody with the grant: a session that has ended tells so itself. */
+function warnOf({ name }: RequestParameters, answer: Answer): void {
+  const { code, message } = failureOf(answer);
+  if (code !== 'FORBIDDEN') return;
+  // oxlint-disable-next-line no-console -- whoever develops the app is to read it
+  console.warn(`@trivium/client: ${name} waits until somebody else signs in. ${message}`);
 }
 
 /** What `run` tells its sink, as Relay takes it. */

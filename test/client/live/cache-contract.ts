@@ -251,6 +251,19 @@ function withCursors(cursors: string[], own: string[]): typeof fetch {
   };
 }
 
+/** The same client; `told` hears the code of each subscription's failure. */
+function observed(trivium: Trivium, told: (code: string) => void): Trivium {
+  const subscribe: Trivium['subscribe'] = (document, variables, sink) =>
+    trivium.subscribe(document, variables, {
+      ...sink,
+      error(failure) {
+        sink.error(failure);
+        told(failure.code);
+      },
+    });
+  return Object.assign(Object.create(trivium) as Trivium, { subscribe });
+}
+
 /** One key for all gateways, so that one can read the cursors of another. */
 const settings = { SECRET_KEYS: randomBytes(32).toString('base64') };
 
@@ -427,15 +440,7 @@ export function testCache(create: (trivium: Trivium) => CachingClient): void {
     const trivium = proxied.connect({ token });
     await trivium.refresh();
     const refused: string[] = [];
-    const subscribe: Trivium['subscribe'] = (document, variables, sink) =>
-      trivium.subscribe(document, variables, {
-        ...sink,
-        error(failure) {
-          sink.error(failure);
-          refused.push(failure.code);
-        },
-      });
-    const client = create(Object.assign(Object.create(trivium) as Trivium, { subscribe }));
+    const client = create(observed(trivium, (code) => refused.push(code)));
     const leave = client.subscribe();
     await proxied.testbed.ask('mutation { signOut { signedOut } }', {}, token);
     await trivium.refresh();
@@ -445,6 +450,24 @@ export function testCache(create: (trivium: Trivium) => CachingClient): void {
     await expect.poll(() => list.rows()).toBeDefined();
     await emit(proxied, 98, 0, 0);
     await expect.poll(() => list.rows()?.[0]?.shipmentId).toBe('shp_cache_98');
+    leave();
+    list.stop();
+    client.stop();
+  });
+
+  test('a subscription that stays mounted keeps lists live once somebody with the grant signs in', async () => {
+    const token = await proxied.testbed.signIn({ ...demo, email: 'other@example.com' });
+    const trivium = proxied.connect({ token });
+    await trivium.refresh();
+    const refused: string[] = [];
+    const client = create(observed(trivium, (code) => refused.push(code)));
+    const leave = client.subscribe();
+    await expect.poll(() => refused).toEqual(['FORBIDDEN', 'FORBIDDEN']);
+    await trivium.signIn(demo.email, demo.password);
+    const list = observe(client, all);
+    await expect.poll(() => list.rows()).toBeDefined();
+    await emit(proxied, 96, 0, 0);
+    await expect.poll(() => list.rows()?.[0]?.shipmentId).toBe('shp_cache_96');
     leave();
     list.stop();
     client.stop();
