@@ -43,9 +43,18 @@ function findKey(databaseUrl: string): { readonly path: string; readonly key: Bu
 }
 
 function readKey(path: string): Buffer {
-  const key = Buffer.from(readFileSync(path, 'utf8'), 'base64');
+  const key = Buffer.from(readText(path), 'base64');
   if (key.length !== 32) throw new UnusableDatabase(`The key file ${path} does not hold 32 bytes in base64.`);
   return key;
+}
+
+/** The file system's own error may not say which file it is about. */
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw new UnusableDatabase(`Cannot read the key file ${path}: ${(cause as Error).message}.`, { cause });
+  }
 }
 
 function isEmpty(path: string): boolean {

@@ -1,13 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../support/database.js';
 import { keyBeside } from '../../src/store/key-file.js';
+import { UnusableDatabase } from '../../src/store/sql/unusable-database.js';
 import { createTestFile } from '../support/sqlite.js';
 import { silent } from './open-database.js';
 
@@ -118,5 +119,15 @@ describe('the key beside an embedded database', () => {
     await writeFile(`${path}.key`, '');
     expect(() => keyBeside(`sqlite:${path}`)).toThrow('does not hold 32 bytes in base64');
     expect(await readFile(`${path}.key`, 'utf8')).toBe('');
+  });
+
+  test('where it cannot be read, the error names its file', async () => {
+    const path = await freshPath();
+    await mkdir(`${path}.key`);
+    expect(() => keyBeside(`sqlite:${path}`)).toThrow(
+      new UnusableDatabase(
+        `Cannot read the key file ${path}.key: EISDIR: illegal operation on a directory, read.`,
+      ),
+    );
   });
 });
