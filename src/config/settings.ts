@@ -222,7 +222,7 @@ export const settings = z.object({
   ),
   LOG_LEVEL: described(
     z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
-    'The lowest level that is logged. `debug` has a line for each operation.',
+    'The lowest level that is logged: `fatal`, `error`, `warn`, `info`, `debug` (with a line for each operation) or `trace`; `silent` logs nothing.',
   ),
   TRUSTED_DOCUMENTS: described(
     manifestPath.optional(),
