@@ -14,12 +14,14 @@ const breaks = {
     ],
     ['??= this.#run();', '??= new Promise((resolve) => setTimeout(resolve, 1_500)).then(() => this.#run());'],
   ],
-  // Looks up whether an event is known before it reads where the log ends, so that another gateway may store it in
-  // between.
+  // Looks up whether an event is known before it reads where the log ends, under the lock too, so that another gateway
+  // may store it in between.
   'check-then-insert': [
+    ['await this.#statements.lockHead(db, void 0);', ''],
     [
       'const { head, found } = await this.#statements.look(db, batch);',
       `const { found } = await this.#statements.look(db, batch); ${pause}
+        await this.#statements.lockHead(db, void 0);
         const { head } = await this.#statements.look(db, batch);`,
     ],
     ['lockedAfterRace = 32', 'lockedAfterRace = 0'],
