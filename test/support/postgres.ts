@@ -28,7 +28,8 @@ export async function execute(url: string, statement: string): Promise<readonly 
 export async function createTestDatabase(template = 'template1'): Promise<string> {
   const url = new URL(await serverUrl());
   const name = `test_${randomBytes(8).toString('hex')}`;
-  await execute(url.href, `create database ${name} template ${template}`);
+  // The default strategy writes each page to the write-ahead log as well.
+  await execute(url.href, `create database ${name} template ${template} strategy file_copy`);
   url.pathname = name;
   return url.href;
 }
