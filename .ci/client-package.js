@@ -43,7 +43,7 @@ function manifest() {
       './schema.graphql': './schema.graphql',
       './package.json': './package.json',
     },
-    peerDependencies: { graphql: '^16.0.0', ...optionalPeers },
+    peerDependencies: { graphql: '^16.0.0 || ^17.0.0', ...optionalPeers },
     peerDependenciesMeta: Object.fromEntries(
       Object.keys(optionalPeers).map((name) => [name, { optional: true }]),
     ),

@@ -64,6 +64,16 @@ test('has the hooks, and nothing else, marked for the browser', () => {
   ]);
 });
 
+test('can be installed beside every version of graphql that Apollo Client takes', () => {
+  const peersOf = (path: string) =>
+    (
+      JSON.parse(readFileSync(join(path, 'package.json'), 'utf8')) as {
+        peerDependencies: { graphql: string };
+      }
+    ).peerDependencies;
+  expect(peersOf(folder).graphql).toBe(peersOf('node_modules/@apollo/client').graphql);
+});
+
 test('has the same bytes when it is built again', async () => {
   await run(process.execPath, ['.ci/client-package.js', join(root, 'again')]);
   const [first, second] = ['built', 'again'].map((name) => readFileSync(join(root, name, 'client.tgz')));
