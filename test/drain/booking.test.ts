@@ -1,4 +1,5 @@
 import { Agent } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
 import { noPostgres } from '../support/engines.js';
@@ -98,6 +99,30 @@ test.skipIf(noPostgres)(
     expect((await first).data.createAppointment.appointment.confirmation).toBe('CONFIRMED');
   },
 );
+
+test.skipIf(noPostgres)('answers a booking that waits for another replica to make it', async () => {
+  const sandbox = await startSandbox();
+  onTestFinished(() => sandbox.stop());
+  const settings = {
+    DATABASE_URL: await createTestDatabase(),
+    SECRET_KEYS: Buffer.alloc(32, 7).toString('base64'),
+  };
+  const one = await startTestbed({ sandbox, settings, upstreamTimeoutMs: 60_000 });
+  onTestFinished(one.stop);
+  const two = await startTestbed({ sandbox, settings });
+  onTestFinished(two.stop);
+  sandbox.faults.add({ service: 'appointments', act: { kind: 'delay', ms: 60_000 } });
+  const token = await one.signIn();
+  const first = postGraphql(one.url, create, { input }, { token });
+  await bookingRequested(sandbox);
+  const second = postGraphql(two.url, create, { input }, { token });
+  await sleep(500);
+  await two.gateway.stop();
+  expect((await second).errors).toMatchObject([{ extensions: { code: 'UPSTREAM_TIMEOUT' } }]);
+  await sandbox.clock.advance(60_000);
+  expect((await first).data.createAppointment.appointment.confirmation).toBe('CONFIRMED');
+  expect(sandbox.appointments.booked).toHaveLength(1);
+});
 
 test('settles a booking whose client has gone before the database is closed', async () => {
   const sandbox = await startSandbox();

@@ -192,6 +192,7 @@ class BookingLedger implements Ledger {
       if (!other) return undefined;
       if (other.input_digest !== inputDigest) return { conflict: true };
       if (!this.#mayBeUnderWay(other)) return { appointment: toAppointment(other) };
+      if (this.#options.client.isStopped) throw new UpstreamError('appointments', 'abandoned');
       await pause(pollMs * (0.5 + Math.random()));
     }
   }

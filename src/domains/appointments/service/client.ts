@@ -39,6 +39,8 @@ export interface AppointmentsClient {
    * the error is a `NotSent`, or an `UpstreamError` that is not `uncertain`; after any other error the outcome is unknown.
    */
   book(appointment: NewAppointment, userId: string, signal?: Signal): Promise<BookingOutcome>;
+  /** Whether it was stopped: from then on it sends nothing. */
+  readonly isStopped: boolean;
   stop(): Promise<void>;
 }
 
@@ -83,6 +85,7 @@ class RestAppointmentsClient implements AppointmentsClient {
   readonly #issuer: Upstream;
   readonly #tokens: Tokens;
   #forbiddenAt = -Infinity;
+  isStopped = false;
 
   constructor(options: AppointmentsClientOptions) {
     this.#options = options;
@@ -112,6 +115,7 @@ class RestAppointmentsClient implements AppointmentsClient {
   }
 
   async stop(): Promise<void> {
+    this.isStopped = true;
     this.#tokens.stop();
     await Promise.all([this.#service.stop(), this.#issuer.stop()]);
   }
