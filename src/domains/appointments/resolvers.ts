@@ -1,6 +1,6 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import { type Caller, type OperationContext, requireGrant, requireCaller } from '../../graphql/caller.js';
-import { GatewayError, userError } from '../../graphql/errors.js';
+import { userError } from '../../graphql/errors.js';
 import type {
   AppointmentFilter,
   CreateAppointmentInput,
@@ -81,7 +81,6 @@ async function listAppointments(
   });
 }
 
-/** A booking goes on without its client once it has begun, but none begins after the operation has ended. */
 async function createAppointment(
   input: CreateAppointmentInput,
   context: AppointmentsContext,
@@ -93,13 +92,8 @@ async function createAppointment(
   const caller = requireGrant(context, 'APPOINTMENTS_WRITE');
   const booking = readBooking(input);
   if ('errors' in booking) return booking;
-  if (context.signal.aborted)
-    throw new GatewayError(
-      'UPSTREAM_TIMEOUT',
-      'This appointment was not booked: the operation had ended before its turn.',
-    );
   const { userId, email } = caller;
-  const result = await context.ledger.book({ userId, email, ...booking, origin: context.signal.origin });
+  const result = await context.ledger.book({ userId, email, ...booking, signal: context.signal });
   if ('conflict' in result)
     return {
       errors: [

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
+import { GatewayError } from '../../../graphql/errors.js';
 import type { Clock } from '../../../lib/clock.js';
 import { instant } from '../../../lib/iso-instant.js';
 import { digest } from '../../../lib/sealer.js';
-import { LightAbortController, type Origin } from '../../../lib/async/abort.js';
+import { LightAbortController, type Signal } from '../../../lib/async/abort.js';
 import type { Database } from '../../../store/database.js';
 import { keyText, keyTextIf } from '../../../store/sql/key-text.js';
 import type { Telemetry } from '../../../lib/telemetry/telemetry.js';
@@ -26,8 +27,8 @@ export interface BookingRequest {
   readonly email: string;
   readonly appointment: NewAppointment;
   readonly idempotencyKey?: string | undefined;
-  /** The operation's: the booking goes on without its signal. */
-  readonly origin?: Origin | undefined;
+  /** The operation's: a booking that has begun goes on when it ends, but none begins after that. */
+  readonly signal?: Signal | undefined;
 }
 
 /** A booking that was, or may have been, made; or a refusal (4xx); or a key used before with another input. */
@@ -39,11 +40,18 @@ export interface Ledger {
    * Books once. If its user has given the same key and input before, returns the first answer and posts nothing; while
    * the first request is under way, here or on another replica, it waits. If the outcome cannot be known, the
    * appointment is `UNCONFIRMED`, and is never posted again. A known outcome is returned even while the database is
-   * down, and written once it is back. Rejects only if nothing was booked.
+   * down, and written once it is back. Rejects only if nothing was booked for this request.
    */
   book(request: BookingRequest): Promise<BookingResult>;
   /** Waits some seconds for the bookings under way, with or without their clients, to be made and written. */
   stop(): Promise<void>;
+}
+
+/** The operation ended first: while it waited for another booking with its key, say, its client has gone. */
+class NotBegun extends GatewayError {
+  constructor() {
+    super('UPSTREAM_TIMEOUT', 'This appointment was not booked: the operation had ended before its turn.');
+  }
 }
 
 const bookingMs = 30_000;
@@ -140,7 +148,8 @@ class BookingLedger implements Ledger {
   }
 
   /** Stores the row. If it is in doubt whether it is stored, it is deleted: nothing was, or will be, posted for it. */
-  async #store(booking: Booking): Promise<boolean> {
+  async #store(booking: Booking, signal: Signal | undefined): Promise<boolean> {
+    if (signal?.aborted) throw new NotBegun();
     const isLate = () => this.#options.clock.now() > booking.booked_at + settlingMs;
     try {
       const kept = await this.#bookings.insert(booking, isLate);
@@ -167,7 +176,8 @@ class BookingLedger implements Ledger {
   }
 
   /** Rejects only where it is certain that nothing was booked. */
-  async #post({ appointment, userId, origin }: BookingRequest): Promise<Settlement | Refused> {
+  async #post({ appointment, userId, signal }: BookingRequest): Promise<Settlement | Refused> {
+    const origin = signal?.origin;
     // An `AbortSignal.timeout` would stay for its whole time, and then make an error that nobody reads.
     const ending = new LightAbortController(undefined, origin);
     const timer = setTimeout(() => ending.abort(), this.#timeoutMs).unref();
@@ -209,25 +219,33 @@ class BookingLedger implements Ledger {
       const outcome = await this.#outcomeOf(keyed);
       if (outcome) return outcome;
       const booking = this.#toPending(request, keyed.inputDigest, id);
-      if (await this.#store(booking)) {
+      if (await this.#store(booking, request.signal)) {
         hold();
         return this.#postAndSettle(booking, request);
       }
     }
   }
 
-  async #begin(request: BookingRequest, id: string): Promise<BookingResult> {
-    const { userId, appointment, idempotencyKey: key } = request;
-    const inputDigest = digestOf(appointment);
-    if (key !== undefined) {
-      const keyed = { userId, key, inputDigest };
-      const start = (hold: () => void) => this.#bookOnce(request, keyed, id, hold);
-      return (
-        this.#requests.join(keyed, { start, settled: () => this.#settling.pending(id) }) ?? { conflict: true }
-      );
+  /** Joins the request with this key and input that is under way here; if that one is not begun, it may be this one. */
+  async #shareResult(request: BookingRequest, keyed: Keyed, id: string): Promise<BookingResult> {
+    const start = (hold: () => void) => this.#bookOnce(request, keyed, id, hold);
+    for (;;) {
+      const result = this.#requests.join(keyed, { start, settled: () => this.#settling.pending(id) });
+      if (!result) return { conflict: true };
+      try {
+        return await result;
+      } catch (error) {
+        if (!(error instanceof NotBegun) || request.signal?.aborted) throw error;
+      }
     }
+  }
+
+  async #begin(request: BookingRequest, id: string): Promise<BookingResult> {
+    const { userId, appointment, idempotencyKey: key, signal } = request;
+    const inputDigest = digestOf(appointment);
+    if (key !== undefined) return this.#shareResult(request, { userId, key, inputDigest }, id);
     const booking = this.#toPending(request, inputDigest, id);
-    await this.#store(booking);
+    await this.#store(booking, signal);
     return this.#postAndSettle(booking, request);
   }
 }

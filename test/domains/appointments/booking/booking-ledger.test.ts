@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { LightAbortController } from '../../../../src/lib/async/abort.js';
 import type { FaultAction } from '../../../../src/sandbox/faults.js';
 import { type Sandbox, startSandbox } from '../../../../src/sandbox/sandbox.js';
 import { engines, noPostgres } from '../../../support/engines.js';
@@ -81,6 +82,27 @@ describe.skipIf(noPostgres)('replicas of the ledger on postgres', () => {
     expect(await first).toEqual({ refused: 422 });
     expect((await waiting).confirmation).toBe('CONFIRMED');
     expect(postsOf(sandbox)).toBe(2);
+  });
+
+  test('book nothing after that for an operation that ended while it waited, but for one that goes on', async () => {
+    const refuseLater = () => fail({ kind: 'delay', ms: 500, act: { kind: 'answer', status: 422 } });
+    refuseLater();
+    const first = one.ledger.book(requestOf({ idempotencyKey }));
+    await posted(1);
+    const signal = new LightAbortController();
+    const ending = bookedBy(two, { idempotencyKey, signal });
+    signal.abort();
+    await expect(ending).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
+    expect([await first, postsOf(sandbox)]).toEqual([{ refused: 422 }, 1]);
+
+    refuseLater();
+    const again = one.ledger.book(requestOf({ idempotencyKey }));
+    await posted(2);
+    const ended = bookedBy(two, { idempotencyKey, signal });
+    const goingOn = bookedBy(two, { idempotencyKey, signal: new LightAbortController() });
+    await expect(ended).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
+    expect([await again, (await goingOn).confirmation]).toEqual([{ refused: 422 }, 'CONFIRMED']);
+    expect(postsOf(sandbox)).toBe(3);
   });
 
   test('never repeat a booking whose outcome another replica does not know', async () => {
