@@ -26,7 +26,7 @@ export interface Upstream {
    * Resolves with what `read` returns for the answer, which has any status below 500 except redirects, 429 and a 403
    * that means a rate limit. If `read` returns undefined, the answer is not as documented and the call has failed.
    * Rejects with an `UpstreamError`; one that is `RATE_LIMITED` says after how many seconds to try again, and until
-   * then no calls are made with that token.
+   * then no calls are made with that token (for ten minutes at most if all callers share it).
    */
   ask<T>(request: UpstreamRequest, read: (answer: UpstreamAnswer) => T | undefined): Promise<T>;
   /** What is left of the calls an hour with this token; undefined if they are not limited. */
@@ -80,7 +80,7 @@ export interface UpstreamOptions {
   readonly callsPerHour?: number;
   /** How many calls of one caller are in flight at once; the others wait. Unlimited by default. */
   readonly callsAtOnce?: number;
-  /** Whether all callers use one token: a rate limit then pauses them no longer than the service says. */
+  /** Whether all callers use one token, or none: a rate limit pauses them as long as it says, or for ten minutes. */
   readonly sharedToken?: boolean;
   /** How its circuit breaker is named in metrics and in the log; by default as the service. */
   readonly circuit?: string;
@@ -104,8 +104,8 @@ const defaultHeaders: Exchange['headers'] = { accept: 'application/json', 'accep
 const sentElsewhere: readonly number[] = [301, 307, 308];
 /** How long a rate limit lasts if the service does not say. */
 const defaultLimitSeconds = 60;
-/** How long a wait may be at most, so that no mistake in it stops calls for good. */
-const longest = { hourly: 3_600, other: 86_400 };
+/** The longest wait, so that no mistake stops calls for good; with a shared token, as it may be about one call only. */
+const longest = { hourly: 3_600, other: 86_400, shared: 600 };
 
 /** A client of one service: a deadline for each call, retried GETs, a breaker that no 4xx or departing client trips. */
 export function createUpstream(options: UpstreamOptions): Upstream {
@@ -115,7 +115,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
 class UpstreamClient implements Upstream {
   readonly #options: UpstreamOptions;
   readonly #timeoutMs: number;
-  readonly #sharedToken: boolean;
+  readonly #sharedAccount: Account | undefined;
   /** In seconds. */
   readonly #longestWait: number;
   readonly #durations: Histogram;
@@ -135,7 +135,6 @@ class UpstreamClient implements Upstream {
     const { name, baseUrl, telemetry, clock, circuit = name } = options;
     const { timeoutMs = 10_000, callsPerHour = Infinity, callsAtOnce = Infinity } = options;
     this.#timeoutMs = timeoutMs;
-    this.#sharedToken = options.sharedToken ?? false;
     this.#longestWait = callsPerHour < Infinity ? longest.hourly : longest.other;
     this.#durations = telemetry.metrics.upstreamSeconds.of(name);
     const { origin, pathname } = new URL(baseUrl);
@@ -144,6 +143,7 @@ class UpstreamClient implements Upstream {
     this.#pool = new Pool(origin, { connections, headersTimeout: 0, bodyTimeout: 0 });
     this.#isDebugging = telemetry.log.isLevelEnabled('debug');
     const openAccount = createQuota({ perHour: callsPerHour, clock });
+    this.#sharedAccount = options.sharedToken ? openAccount() : undefined;
     this.#compartmentOf = createRecords(createBulkhead(name, callsAtOnce));
     this.#holderOf = createRecords((token): Holder => ({
       account: openAccount(),
@@ -157,6 +157,7 @@ class UpstreamClient implements Upstream {
     const { name } = this.#options;
     const { method, token, signal, caller = signal?.memory?.caller ?? token } = request;
     const holder = token === undefined ? undefined : this.#holderOf(token);
+    const account = holder?.account ?? this.#sharedAccount;
     const traced = traceCall(name, method, signal?.origin?.trace);
     const sent = this.#toExchange(request, holder?.headers ?? defaultHeaders, traced);
     const started = performance.now();
@@ -172,12 +173,12 @@ class UpstreamClient implements Upstream {
       if (entering) await entering;
       entered = compartment;
       // Before the breaker, too: a call that is not made must not be its trial call.
-      const wait = holder?.account.wait();
+      const wait = account?.wait();
       if (wait !== undefined) throw this.#limited(wait);
       const guarded = { repeatable: method === 'GET', caller };
-      const reply = await this.#guard(guarded, () => this.#attempt(sent, holder?.account, deadline, memory));
+      const reply = await this.#guard(guarded, () => this.#attempt(sent, account, deadline, memory));
       const take = () => {
-        const answer = this.#accept(reply, holder?.account, request.hasOwnLimit);
+        const answer = this.#accept(reply, account, request);
         traced?.span?.setAttribute('http.response.status_code', answer.status);
         return this.#read(answer, read);
       };
@@ -283,16 +284,17 @@ class UpstreamClient implements Upstream {
     throw this.#fault('misshapen', answer.status);
   }
 
-  #accept(reply: Reply, account: Account | undefined, hasOwnLimit = false): UpstreamAnswer {
+  #accept(reply: Reply, account: Account | undefined, request: UpstreamRequest): UpstreamAnswer {
     const { status, body } = reply;
     if (status >= 300 && status < 400)
       throw this.#fault('redirected', status, { uncertain: !sentElsewhere.includes(status) });
-    if (!isLimit(reply, account !== undefined)) {
+    if (!isLimit(reply, request.token !== undefined)) {
       const location = status === 201 ? reply.headers.location : undefined;
       return { status, body: jsonIn(body), bytes: body.length, location };
     }
     const told = secondsToWait(reply, this.#options.clock.now(), this.#longestWait);
-    account?.pause(told ?? (this.#sharedToken || hasOwnLimit ? 0 : defaultLimitSeconds));
+    const pause = told ?? (this.#sharedAccount || request.hasOwnLimit ? 0 : defaultLimitSeconds);
+    account?.pause(this.#sharedAccount ? Math.min(pause, longest.shared) : pause);
     throw this.#limited(Math.max(Math.ceil(told ?? defaultLimitSeconds), 1));
   }
 }

@@ -482,6 +482,19 @@ describe('429', () => {
     expect(await answerOf(upstream, { ...one, caller: 'two' })).toMatchObject({ status: 200 });
   });
 
+  it('pauses a token that all callers share for ten minutes at most, however long it says', async () => {
+    await upstream.stop();
+    upstream = connect({ sharedToken: true });
+    service.answer = limited('86400');
+    const one = { ...post, token: 'shared', caller: 'one' };
+    expect(await failure(one)).toMatchObject({ reason: 'limited', retryAfter: 86_400 });
+    service.answer = answering(200);
+    now += 599_000;
+    expect(await failure({ ...one, caller: 'two' })).toMatchObject({ reason: 'limited', retryAfter: 1 });
+    now += 1_000;
+    expect(await answerOf(upstream, { ...one, caller: 'two' })).toMatchObject({ status: 200 });
+  });
+
   it('blocks its token, and no other, until the wait is over', async () => {
     service.answer = limited('30');
     await failure({ ...get, token: 'one' });

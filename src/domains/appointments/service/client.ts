@@ -91,7 +91,7 @@ class RestAppointmentsClient implements AppointmentsClient {
     this.#options = options;
     const { authUrl, clientId, scope } = options;
     this.#service = createUpstream({ ...options, name: 'appointments', callsAtOnce, sharedToken: true });
-    this.#issuer = createUpstream({ ...options, name: 'issuer', baseUrl: authUrl });
+    this.#issuer = createUpstream({ ...options, name: 'issuer', baseUrl: authUrl, sharedToken: true });
     const key = digest(JSON.stringify([authUrl, clientId, scope]));
     this.#tokens = createTokens({ ...options, issuer: 'issuer', key, obtain: this.#obtain });
   }

@@ -280,6 +280,15 @@ describe('a failed booking', () => {
     expect(await client.book(appointment, 'usr_1')).toMatchObject({ booked: true });
   });
 
+  it('has the token issuer left alone for as long as its 429 says', async () => {
+    misbehave('issuer', { kind: 'answer', status: 429, headers: { 'retry-after': '7' } });
+    for (const _ of [1, 2, 3]) expect(await failure()).toMatchObject({ code: 'RATE_LIMITED', retryAfter: 7 });
+    expect(callsTo('issuer')).toBe(1);
+    sandbox.faults.clear();
+    await sandbox.clock.advance(7_000);
+    expect(await client.book(appointment, 'usr_1')).toMatchObject({ booked: true });
+  });
+
   it('was not made if the token issuer hangs', async () => {
     misbehave('issuer', { kind: 'hang' });
     expect(await timeOut(() => callsTo('issuer'))).toMatchObject({
