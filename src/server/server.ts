@@ -1,4 +1,4 @@
-import { createServer, METHODS, type IncomingMessage } from 'node:http';
+import { createServer, METHODS, type IncomingMessage, type RequestListener } from 'node:http';
 import type { AddressInfo, Server as Listener } from 'node:net';
 import cookie from '@fastify/cookie';
 import cors from '@fastify/cors';
@@ -187,24 +187,21 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const app = fastify({
     bodyLimit: maxBodyBytes,
     serverFactory(handler) {
-      const inTurn = oneAtATime(
-        ledger,
-        networkCaller,
-        boundUnreadBody(compiledQueries?.before(handler) ?? handler),
-        laneOf,
-      );
-      const guarded = guardHost(hostFault, refuseEarly, serveWebhooks(receiver, connections, inTurn));
+      const inTurn = (next: RequestListener) => oneAtATime(ledger, networkCaller, next, laneOf);
+      const others = boundUnreadBody(compiledQueries?.before(handler) ?? handler);
+      const guarded = guardHost(hostFault, refuseEarly, serveWebhooks(receiver, connections, others));
+      const begin = inTurn(guarded);
       const take = boundHeaders(refuseEarly, (request, response) => {
         drain.track(response);
         request.url = originForm(request.url!);
-        guarded(request, response);
+        begin(request, response);
       });
       const settings = {
         requestTimeout: requestTimeoutMs,
         IncomingMessage: createRequestClass(admission, networkCaller, laneOf),
       };
       const server = createServer(settings, take);
-      server.on('checkExpectation', refuseExpectation(refuseEarly));
+      server.on('checkExpectation', inTurn(refuseExpectation(refuseEarly)));
       server.on('connection', connections.onConnection);
       server.on('connection', drain.onConnection);
       server.maxHeadersCount = keptHeaders;

@@ -114,7 +114,8 @@ const begunPerTurn = 32;
  * answer while it does not read the last one. Node.js gives a response the socket when its turn comes, which for short
  * answers is in the same turn of the event loop, and it reads the requests of all connections in one turn: thousands
  * would follow one another, and nobody else be served. So once a turn has been long, requests are begun in later ones,
- * those of each lane in turn, but for probes. Those that wait are charged to the caller that `callerOf` gives.
+ * those of each lane in turn; but for probes, and for deliveries that are the first of their connection, since they have
+ * turns of their own. Those that wait are charged to the caller that `callerOf` gives.
  */
 export function oneAtATime(
   ledger: MemoryLedger,
@@ -126,7 +127,8 @@ export function oneAtATime(
   const waitingOf = new WeakMap<Socket, number>();
   return (request, response) => {
     const isNext = response.socket !== null;
-    if (isNext && (pace.isFree || probes.test(request.url!))) return next(request, response);
+    const mayBegin = pace.isFree || probes.test(request.url!) || isDelivery(request);
+    if (isNext && mayBegin) return next(request, response);
     const { socket, rawHeaders } = request;
     const heap = requestBytes + (rawHeaders.length / 2) * headerBytes;
     // A body that came as a whole is not charged otherwise.

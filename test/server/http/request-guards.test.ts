@@ -473,6 +473,19 @@ describe('pipelined requests', () => {
     expect(count()).toBeLessThan(3 * 257);
   });
 
+  test.each([
+    ['deliveries', lines('GET', webhook, [])],
+    ['refused for their `Host`', lines('GET', '/', ['Host: another'])],
+    ['refused for what they expect', lines('GET', '/', ['Expect: 200-ok'])],
+  ])('close the connection if too many wait, even if they are %s', async (_, request) => {
+    const { socket, closed } = open();
+    let answers = 0;
+    socket.on('data', (chunk: Buffer) => (answers += chunk.toString().split('HTTP/1.1').length - 1));
+    socket.write(request.repeat(1_000));
+    await closed;
+    expect(answers).toBeLessThan(1_000);
+  });
+
   test('close the connection if more wait for their turn than there is memory for', async () => {
     const underWay: (() => void)[] = [];
     let begun = 0;
