@@ -29,6 +29,8 @@ export interface Admitted {
 const maxDocuments = 300;
 /** Fields of a document, its fragments expanded, since the compiler expands them. */
 const maxFields = 1_000;
+/** Steps of the compiler, which looks at a field at each level above it, and there at all conditions: they take 70 ms. */
+const maxSteps = 100_000;
 /** The same of all documents together; one that takes more memory itself counts as more fields. */
 const maxFieldsInAll = 10_000;
 /** What a field takes once it is compiled: 2 to 3 KB. */
@@ -52,7 +54,7 @@ export class CompiledDocuments {
     const operation = this.#admitted.get(source) ? undefined : plainOperation(source, document);
     if (!operation) return;
     const { expandedFields: fields } = this.#costs.of(document, operation);
-    if (fields > maxFields) return;
+    if (fields > maxFields || stepsOf(operation, document) > maxSteps) return;
     const repeats = repeatsFields(operation, document);
     const weight = Math.max(fields, heapOfDocument(document) / bytesPerField);
     this.#admitted.set(source, { document, operation, repeats }, weight);
@@ -153,6 +155,24 @@ function comeOnce(
       return spread !== undefined && areNew(spread.selectionSet, names);
     });
   return areNew(root, new Set());
+}
+
+/** How many steps the compiler takes. */
+function stepsOf({ selectionSet: root }: OperationDefinitionNode, document: DocumentNode): number {
+  const fragments = fragmentsOf(document);
+  let steps = 0;
+  const count = (set: SelectionSetNode | undefined, above: number, directives: number): void => {
+    for (const selection of set?.selections ?? []) {
+      const isField = selection.kind === Kind.FIELD;
+      const isSpread = selection.kind === Kind.FRAGMENT_SPREAD;
+      const { selectionSet } = isSpread ? fragments.get(selection.name.value)! : selection;
+      const own = directives + (selection.directives?.length ?? 0);
+      if (isField) steps += (above + 1) * (own + 1);
+      count(selectionSet, isField ? above + 1 : above, own);
+    }
+  };
+  count(root, 0, 0);
+  return steps;
 }
 
 /** Whether a selection set of the operation, fragments expanded, names a field more than once. */

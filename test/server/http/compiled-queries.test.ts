@@ -53,6 +53,24 @@ describe('a repeated operation', () => {
     expect(ways).toEqual([true, false, false, true]);
   });
 
+  test('is left to Apollo Server if the compiler would look at its fields at very many levels', async () => {
+    const nested = (levels: number, condition: string) => {
+      const kinds = ['notes(first: 1)', 'nodes', 'tags'];
+      const way = Array.from({ length: levels }, (_, at) => `${kinds[at % 3]} ${condition} {`).join(' ');
+      const names = Array.from({ length: 200 }, (_, at) => `a${at}: __typename`).join(' ');
+      const query = `query Q($on: Boolean!) { ${way} ${names} ${'}'.repeat(levels)} b: __typename @skip(if: $on) }`;
+      return { query, variables: { on: false } };
+    };
+    const condition = '@include(if: $on)';
+    for (const [levels, byApollo] of [
+      [10, false],
+      [40, true],
+    ] as const) {
+      await ask(nested(levels, condition));
+      expect((await ask(nested(levels, condition))).byApollo).toBe(byApollo);
+    }
+  });
+
   test('stays compiled while it is used, however many others come', async () => {
     const hot = {
       query: 'query Q($name: String!) { hot: tag(name: $name) { name } }',
