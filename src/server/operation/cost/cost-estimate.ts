@@ -37,6 +37,9 @@ export interface Cost {
 /** By name. */
 type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
 
+/** By the name of a variable that is not given. */
+type Defaults = ReadonlyMap<string, ValueNode | undefined>;
+
 /** The fragments of a document. */
 export function fragmentsOf({ definitions }: DocumentNode): Fragments {
   const fragments = definitions.filter((definition) => definition.kind === Kind.FRAGMENT_DEFINITION);
@@ -58,11 +61,19 @@ export class CostEstimate {
   private readonly fragments: Fragments;
   /** How many rows a list of unknown length is estimated to have. */
   private readonly openRows: number;
+  private readonly defaults: Defaults;
   private readonly fragmentCosts = new Map<string, Cost>();
   /** The characters in a variable, by its name. */
   private readonly variableCharacters = new Map<string, number>();
 
-  constructor(schema: GraphQLSchema, fragments: Fragments, variables: Variables, openRows = 0) {
+  constructor(
+    schema: GraphQLSchema,
+    fragments: Fragments,
+    variables: Variables,
+    openRows = 0,
+    defaults: Defaults = new Map(),
+  ) {
+    this.defaults = defaults;
     this.schema = schema;
     this.fragments = fragments;
     this.variables = variables;
@@ -127,13 +138,16 @@ export class CostEstimate {
   }
 
   private charactersIn(node: ValueNode): number {
-    if (node.kind === Kind.STRING) return node.value.length;
+    if (node.kind === Kind.STRING || node.kind === Kind.INT) return node.value.length; // an id may be either
     if (node.kind === Kind.LIST) return node.values.reduce((sum, each) => sum + this.charactersIn(each), 0);
     if (node.kind === Kind.OBJECT)
       return node.fields.reduce((sum, { value }) => sum + this.charactersIn(value), 0);
     if (node.kind !== Kind.VARIABLE) return 0;
     const name = node.name.value;
-    const known = this.variableCharacters.get(name) ?? charactersOf(this.variables[name]);
+    const assumed = this.defaults.get(name);
+    const known =
+      this.variableCharacters.get(name) ??
+      (assumed ? this.charactersIn(assumed) : charactersOf(this.variables[name]));
     this.variableCharacters.set(name, known);
     return known;
   }

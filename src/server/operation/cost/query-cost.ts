@@ -44,9 +44,11 @@ export function createCosts(schema: GraphQLSchema): Costs {
   const of: Costs['of'] = (document, operation, variables = {}) => {
     const root = schema.getRootType(operation.operation);
     if (!root) return nothing;
-    const given = { ...defaultsOf(operation), ...variables };
+    const defaults = defaultsOf(operation, variables);
+    const given = { ...valuesOf(defaults), ...variables };
     const rows = operation.operation === OperationTypeNode.MUTATION ? longestList(document, given) : 0;
-    return new CostEstimate(schema, fragmentsOf(document), given, rows).ofSet(operation.selectionSet, root);
+    const estimate = new CostEstimate(schema, fragmentsOf(document), given, rows, defaults);
+    return estimate.ofSet(operation.selectionSet, root);
   };
   return {
     of,
@@ -133,11 +135,16 @@ function longestList(document: DocumentNode, variables: Variables): number {
   return longest;
 }
 
-function defaultsOf({ variableDefinitions = [] }: OperationDefinitionNode): Variables {
+/** The defaults of the variables that are not given. */
+function defaultsOf({ variableDefinitions = [] }: OperationDefinitionNode, given: Variables) {
+  const names = variableDefinitions.map(
+    ({ variable, defaultValue }) => [variable.name.value, defaultValue] as const,
+  );
+  return new Map(names.filter(([name]) => !Object.hasOwn(given, name)));
+}
+
+function valuesOf(defaults: ReturnType<typeof defaultsOf>): Variables {
   return Object.fromEntries(
-    variableDefinitions.map(({ variable, defaultValue }) => [
-      variable.name.value,
-      defaultValue && valueFromASTUntyped(defaultValue),
-    ]),
+    Array.from(defaults, ([name, value]) => [name, value && valueFromASTUntyped(value)]),
   );
 }

@@ -162,6 +162,14 @@ describe('the cost of an operation', () => {
       expect([givenTo(2, field), givenTo(3, field)]).toEqual([undefined, 'QUERY_TOO_COMPLEX']);
     const inRows = 'notes(first: 3) { nodes { tags { notes(after: $long) { nodes { id } } } } }';
     expect(givenTo(1, inRows)).toBe('QUERY_TOO_COMPLEX');
+    const digits = '1'.repeat(900_000); // an id, too
+    const byDefault = (times: number, given = {}) => {
+      const source = `query ($id: ID = ${digits}) { nodes(ids: [${'$id '.repeat(times)}]) { id } }`;
+      return costs.assess(...parseOperation(source), given).refusal?.extensions['code'];
+    };
+    expect([byDefault(2), byDefault(3)]).toEqual([undefined, 'QUERY_TOO_COMPLEX']);
+    expect(byDefault(3, { id: 'a' })).toBeUndefined();
+    expect(givenTo(3, `node(id: ${digits}) { id }`)).toBe('QUERY_TOO_COMPLEX');
     const repeated = `nodes(ids: [${'$long '.repeat(3)}]) { id }`;
     expect(givenTo(1, repeated)).toBe('QUERY_TOO_COMPLEX');
   });
