@@ -50,7 +50,13 @@ export function createCallers(
   { allows }: Pick<AllowedOrigins, 'allows'>,
   cookieName: string,
 ): Callers {
-  const sessionCookie = (cookie: string | undefined) => cookieValue(cookie, cookieName);
+  const pairs = new RegExp(`(?:^|;)\\s*${cookieName}=([^;]*)`, 'g');
+
+  /** The value of the cookie; undefined if it is sent twice: nobody knows which one the gateway has set. */
+  function sessionCookie(cookie = ''): string | undefined {
+    const [found, ...others] = cookie.matchAll(pairs);
+    return others.length === 0 ? found?.[1]!.trimEnd() : undefined;
+  }
 
   /** Whether a cookie that comes with these headers counts. */
   const isCounted = ({ origin, 'sec-fetch-site': site }: CredentialHeaders, isRead: boolean) =>
@@ -94,11 +100,4 @@ function bearer(authorization: unknown): string | undefined {
   if (typeof authorization !== 'string') return undefined;
   const said = authorization.trim();
   return /^bearer(?: |$)/i.test(said) ? said.slice('bearer'.length).trimStart() : undefined;
-}
-
-/** The value of a cookie; undefined if it is sent twice: nobody knows which one the gateway has set. */
-function cookieValue(cookie: string | undefined, name: string): string | undefined {
-  const pairs = cookie?.split(';').map((pair) => pair.trim()) ?? [];
-  const [value, ...others] = pairs.filter((pair) => pair.startsWith(`${name}=`));
-  return others.length === 0 ? value?.slice(name.length + 1) : undefined;
 }

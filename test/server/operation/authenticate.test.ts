@@ -55,3 +55,44 @@ describe('a bearer token', () => {
     expect(find.mock.calls).toEqual([['x y']]);
   });
 });
+
+describe('the id of a session that was found lately', () => {
+  const own = 'https://own.example';
+  const callers = createCallers(
+    { find: () => undefined, idOf: (sought) => (sought === 'known' ? 'its id' : undefined) },
+    { allows: (origin) => origin === own },
+    'trivium_session',
+  );
+  const cookie = 'trivium_session=known';
+
+  test.each([
+    ['a bearer token', { authorization: 'Bearer known' }],
+    [
+      'a bearer token beside a cookie',
+      { authorization: 'Bearer known', cookie: 'trivium_session=x', origin: own },
+    ],
+    ['a cookie', { cookie, origin: own }],
+    [
+      'a cookie among others',
+      { cookie: `;a;trivium_sessions=x; ${cookie} ;b=trivium_session=x`, origin: own },
+    ],
+  ])('is known by %s', (_, headers) => {
+    expect(callers.idOf(headers)).toBe('its id');
+  });
+
+  test.each([
+    ['no credentials', {}],
+    ['another token', { authorization: 'Bearer x', cookie, origin: own }],
+    ['a cookie without an origin', { cookie }],
+    ['a cookie from another origin', { cookie, origin: 'https://another.example' }],
+    ['a cookie that is sent twice', { cookie: `${cookie}; ${cookie}`, origin: own }],
+    ['a cookie of a longer name', { cookie: `x${cookie}`, origin: own }],
+  ])('is not by %s', (_, headers) => {
+    expect(callers.idOf(headers)).toBeUndefined();
+  });
+
+  test('is known by the cookie of a page of our own that only reads', () => {
+    const headers = { cookie, 'sec-fetch-site': 'same-origin' };
+    expect([callers.idOf(headers, true), callers.idOf(headers)]).toEqual(['its id', undefined]);
+  });
+});
