@@ -384,6 +384,21 @@ export const attacks: Readonly<Record<string, Attack>> = {
       for (const socket of sockets) socket.destroy();
     }
   },
+  'pipelined deliveries without an end': async (target, stop) => {
+    const whole = 'GET /webhooks/a/b HTTP/1.1\r\nHost:x\r\n\r\n'.repeat(1_500);
+    while (!stop.aborted) {
+      const sockets = numbers(20).map(() => dial(target, stop));
+      for (const socket of sockets) {
+        const writeOn = () => {
+          while (!socket.destroyed && socket.write(whole));
+        };
+        socket.on('drain', writeOn);
+        writeOn();
+      }
+      await new Promise((resolve) => setTimeout(resolve, 3_000));
+      for (const socket of sockets) socket.destroy();
+    }
+  },
   'requests with many parameters on 300 connections': together(
     300,
     get(`/graphql?query={__typename}&${'a&'.repeat(7_500)}`),
@@ -442,6 +457,29 @@ export const attacks: Readonly<Record<string, Attack>> = {
       variables: { a: 'x' },
     }),
   ),
+  'documents that take long to compile': async ({ url }, stop) => {
+    const headers = { 'content-type': 'application/json' };
+    const kinds = ['notes(first:1)', 'nodes', 'tags'];
+    const variables = Object.fromEntries(numbers(190).map((at) => [`v${at}`, false]));
+    const declared = numbers(190).map((at) => `$v${at}:Boolean!`);
+    const way = numbers(190).map((at) => `${kinds[at % 3]}@include(if:$v${at}){`);
+    for (let at = 0; !stop.aborted; at += 1) {
+      const query = `query(${declared.join('')}){b${at}:__typename ${way.join('')}${aliases(350, '__typename')}${'}'.repeat(191)}`;
+      const body = JSON.stringify({ query, variables });
+      for (const _ of numbers(2))
+        await fetch(`${url}/graphql`, { method: 'POST', headers, body })
+          .then((r) => r.text())
+          .catch(() => undefined);
+    }
+  },
+  'an id of a million digits that 380 fields are given by default': async (target, stop) =>
+    samePost(
+      1,
+      JSON.stringify({
+        query: `query ($id: ID = ${'1'.repeat(1_000_000)}) { ${aliases(380, 'node(id: $id) { id }')} }`,
+      }),
+      { authorization: `Bearer ${target.token}` },
+    )(target, stop),
   'documents of many lines with many errors': samePost(
     4,
     JSON.stringify({ query: `{${'\n'.repeat(9_990)} ${aliases(440, 'node(id:"x"){id}')} }` }),
