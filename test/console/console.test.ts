@@ -274,16 +274,32 @@ describe.skipIf(skipBrowserTests)('the console (needs Chromium)', () => {
     expect(await ui.page.getByRole('dialog').count()).toBe(0);
   });
 
-  test('says that a view cannot be shown whose script is gone, as after an update of the gateway', async () => {
+  test('shows a view that is first opened while the gateway is away, and goes on once it is back', async () => {
     await ui.open('#/live');
-    await ui.page.route('**/assets/notes-view*', (route) => route.fulfill({ status: 404 }));
+    await ui.page.context().setOffline(true);
+    await ui.page.getByRole('link', { name: 'This gateway' }).click();
+    await ui.page.getByText('Unreachable').waitFor();
+    await ui.page.getByRole('link', { name: 'Notes' }).click();
+    await ui.page.getByText('The gateway cannot be reached. Trying again by itself').first().waitFor();
+    await ui.page.context().setOffline(false);
+    await ui.page.locator('.row').first().waitFor();
+    expect(ui.faults).toEqual([]);
+  });
+
+  test('says that a view cannot be shown, as with the answers of a gateway of another version', async () => {
+    await ui.open('#/live');
+    await ui.page.route('**/graphql', (route) =>
+      route.request().postData()?.includes('query Notes(')
+        ? route.fulfill({ json: { data: { notes: { nodes: [{ id: 'without the rest' }], pageInfo: {} } } } })
+        : route.fallback(),
+    );
     await ui.page.getByRole('link', { name: 'Notes' }).click();
     await ui.page.getByRole('heading', { name: 'This view could not be shown' }).waitFor();
     await ui.expectAccessible();
     await ui.page.getByRole('link', { name: 'Payments' }).click();
     await ui.page.getByRole('heading', { name: 'Payments' }).waitFor();
     await ui.page.getByRole('link', { name: 'Notes' }).click();
-    await ui.page.unroute('**/assets/notes-view*');
+    await ui.page.unroute('**/graphql');
     await ui.button('Load the page again').click();
     await ui.page.getByRole('heading', { name: 'Notes' }).waitFor();
     expect(new URL(ui.page.url()).hash).toBe('#/notes');

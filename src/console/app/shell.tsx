@@ -1,8 +1,13 @@
-import { lazy, Suspense, useEffect, useRef, useState, type ComponentType, type ReactElement } from 'react';
+import { useEffect, useRef, useState, type ComponentType, type ReactElement } from 'react';
 import { Icon, Mark, type IconName } from '../parts/icons.js';
+import { AppointmentsView } from '../views/appointments/appointments-view.js';
+import { GatewayView } from '../views/gateway/gateway-view.js';
 import { LiveView } from '../views/live/live-view.js';
+import { NotesView } from '../views/notes/notes-view.js';
 import { PaymentsView } from '../views/payments/payments-view.js';
+import { SandboxView } from '../views/sandbox/sandbox-view.js';
 import { ShipmentsView } from '../views/shipments/shipments-view.js';
+import { WebhooksView } from '../views/webhooks/webhooks-view.js';
 import { ConnectionLight } from './connection-light.js';
 import { focusMain, useFocusOnChange } from './focus.js';
 import { pageSettings } from './page-settings.js';
@@ -37,15 +42,16 @@ const icons: Readonly<Record<View, IconName>> = {
   sandbox: 'play',
 };
 
+/** All of them come with the page: one that is opened while the gateway is away, or after its update, is there. */
 const pages: Readonly<Record<View, ComponentType<ViewProps>>> = {
   live: LiveView,
   shipments: ShipmentsView,
   payments: PaymentsView,
-  notes: lazy(() => import('../views/notes/notes-view.js')),
-  appointments: lazy(() => import('../views/appointments/appointments-view.js')),
-  webhooks: lazy(() => import('../views/webhooks/webhooks-view.js')),
-  gateway: lazy(() => import('../views/gateway/gateway-view.js')),
-  sandbox: lazy(() => import('../views/sandbox/sandbox-view.js')),
+  notes: NotesView,
+  appointments: AppointmentsView,
+  webhooks: WebhooksView,
+  gateway: GatewayView,
+  sandbox: SandboxView,
 };
 
 /** The views that there are something for here. */
@@ -72,9 +78,7 @@ export function Shell({ viewer }: { readonly viewer: Viewer }): ReactElement {
       </header>
       <main id="main" tabIndex={-1}>
         <ViewBoundary key={place.view}>
-          <Suspense fallback={<p className="waiting">Loading …</p>}>
-            <Page place={place} />
-          </Suspense>
+          <Page place={place} />
         </ViewBoundary>
       </main>
     </div>

@@ -21,14 +21,11 @@ export class ViewBoundary extends Component<ViewBoundaryProps, State> {
   }
 }
 
-/** A view's script cannot be had from a gateway that is away or was updated, and a browser asks for each only once. */
 function NotShown(): ReactElement {
   return (
     <section className="no-grant" role="alert">
       <h1>This view could not be shown</h1>
-      <p>
-        Perhaps the gateway cannot be reached, or it was updated: load the page again once it can be reached.
-      </p>
+      <p>Perhaps the gateway was updated: load the page again.</p>
       <div className="form-actions">
         <button className="button" type="button" onClick={() => location.reload()}>
           Load the page again

@@ -19,7 +19,7 @@ const pageSize = 100;
 const newId = 'new';
 
 /** The bookings of a week, as a grid or as an agenda, and a form to book. */
-export default function AppointmentsView({ place }: ViewProps): ReactElement {
+export function AppointmentsView({ place }: ViewProps): ReactElement {
   const { params, id } = place;
   const monday = weekOf(dayFrom(params['week']));
   const pages = useWeek(monday);

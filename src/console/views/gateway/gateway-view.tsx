@@ -10,7 +10,7 @@ import { number } from '../../parts/words.js';
 import { serviceNames, useHealth, useServices, type ServiceFigures } from './use-health.js';
 
 /** This gateway: its version, whether it can serve, and how its calls to the services go. */
-export default function GatewayView(): ReactElement {
+export function GatewayView(): ReactElement {
   const connection = useStore(useGateway().connection);
   const { viewer } = useSession();
   const health = useHealth();

@@ -26,7 +26,7 @@ const pageSize = 50;
 const newId = 'new';
 
 /** One's own notes, and one of them to read, change, share and delete. */
-export default function NotesView({ place }: ViewProps): ReactElement {
+export function NotesView({ place }: ViewProps): ReactElement {
   const { tag, pinned } = place.params;
   const pages = useNotes(tag, pinned);
   const tags = useQuery(TagsDocument, {});

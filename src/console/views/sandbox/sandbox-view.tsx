@@ -3,7 +3,7 @@ import { pageSettings } from '../../app/page-settings.js';
 import { useCommand, type Command, type Outcome } from './control.js';
 
 /** Has the sandbox do what services do on a bad day. */
-export default function SandboxView(): ReactElement {
+export function SandboxView(): ReactElement {
   return (
     <div className="view">
       <header className="view-head">

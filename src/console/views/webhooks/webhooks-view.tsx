@@ -28,7 +28,7 @@ const pageSize = 20;
 const maxRows = 2000;
 
 /** What arrives at the webhooks, and why something was refused. */
-export default function WebhooksView({ place }: ViewProps): ReactElement {
+export function WebhooksView({ place }: ViewProps): ReactElement {
   if (!useGrant('WEBHOOKS_READ')) return <NoGrant grant="webhooks:read" what="webhooks" />;
   return <Deliveries place={place} />;
 }
