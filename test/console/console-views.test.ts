@@ -62,6 +62,41 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     await expect.poll(() => problem.innerText(), soon).toBe('The gateway cannot be reached.');
   });
 
+  test('rows have room for the usual ids, and cut tags, amounts and words of any length', async () => {
+    const long = 'of-any-length-'.repeat(20);
+    const tags = [1, 2, 3].map((at) => ({ id: `tag_${at}`, name: `${at}-${long}` }));
+    const times = { createdAt: '2026-01-01T12:00:00Z', updatedAt: '2026-01-01T12:00:00Z' };
+    const note = { id: 'note_long', title: long, content: long, isPinned: true, tags, ...times };
+    const notes = { nodes: [note], pageInfo: { hasNextPage: false, endCursor: null } };
+    const usualId = `pay_${'0'.repeat(32)}`;
+    await ui.testbed.sandbox.webhooks.emitPayment({ object: { id: usualId } });
+    const object = { id: `pay_${long}`, amount: 123_456_789_012_345, currency: 'eur', status: long };
+    await ui.testbed.sandbox.webhooks.emitPayment({ object });
+    for (const width of [1280, 390]) {
+      await ui.reopen({ viewport: { width, height: 844 } });
+      await ui.page.route('**/graphql', (route) =>
+        route.request().postData()?.includes('query Notes(')
+          ? route.fulfill({ json: { data: { notes } } })
+          : route.fallback(),
+      );
+      for (const [view, text] of [
+        ['notes', long],
+        ['payments', usualId],
+      ] as const) {
+        await ui.open(`#/${view}`);
+        await ui.page.locator('.row').filter({ hasText: text }).waitFor();
+        const rows = await ui.page
+          .locator('.row')
+          .evaluateAll((all) => all.map((one) => one.scrollHeight - one.clientHeight));
+        expect(Math.max(...rows)).toBe(0);
+        const list = await ui.page.locator('.virtual').evaluate((box) => box.scrollWidth - box.clientWidth);
+        expect(list).toBe(0);
+      }
+      const name = ui.page.locator('.row-name').filter({ hasText: usualId });
+      expect(await name.evaluate((box) => box.scrollWidth - box.clientWidth)).toBe(0);
+    }
+  });
+
   test('a tag that no note has any more can be taken away from the filter', async () => {
     await ui.open('#/notes?tag=gone');
     const tag = ui.page.getByRole('combobox', { name: 'Tag' });
@@ -118,6 +153,13 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     await ui.page.getByRole('link', { name: 'Agenda' }).click();
     await ui.page.locator('.agenda').getByText('Unconfirmed').waitFor();
     expect(ui.faults).toEqual([]);
+  });
+
+  test('the times of a booking that is made can be read in full on a phone', async () => {
+    await ui.reopen({ viewport: { width: 390, height: 844 }, locale: 'en-US' });
+    await ui.open('#/appointments/new');
+    for (const label of ['Starts', 'Ends'])
+      expect((await ui.page.getByLabel(label).boundingBox())!.width).toBeGreaterThanOrEqual(220);
   });
 
   test('a refused delivery says why, with the body as it came', async () => {

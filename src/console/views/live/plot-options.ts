@@ -15,7 +15,7 @@ export function plotOptions(target: HTMLElement, size: { width: number; height: 
     ...size,
     cursor: { show: false },
     legend: { show: false },
-    padding: [8, 12, 0, 0],
+    padding: [8, 18, 0, 0],
     scales: {
       x: { time: true, range: (_, min, max) => [min - 30, max + 30] },
       y: { range: (_, __, max) => [0, Math.max(4, Math.ceil(max * 1.1))] },

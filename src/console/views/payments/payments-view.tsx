@@ -85,7 +85,7 @@ function PaymentRow({ row }: { readonly row: PaymentRowFragment }): ReactElement
       </span>
       <span className="row-more">
         <ModeBadge livemode={livemode} />
-        <b className="figure">
+        <b className="figure cut">
           <Amount amount={amount} currency={currency} />
         </b>
         <span className="cut quiet">{status != null && <SafeText>{status}</SafeText>}</span>
