@@ -4,6 +4,7 @@ import type {
   ShipmentEventPartsFragment,
   WebhookOutcome,
 } from '../generated/index.js';
+import { msOf } from './instant.js';
 import type { LiveEvent, Series } from './live-log.js';
 
 interface Update {
@@ -22,7 +23,7 @@ export function shipmentEvent(
     type: event.type,
     entityId: event.shipmentId,
     receivedAt: event.receivedAt,
-    isLate: update !== undefined && Date.parse(event.occurredAt) < Date.parse(update.shipment.updatedAt),
+    isLate: update !== undefined && msOf(event.occurredAt) < msOf(update.shipment.updatedAt),
     wasMissed: update?.replayed ?? false,
   };
 }
@@ -39,7 +40,7 @@ export function paymentEvent(
     type: event.type,
     entityId: event.paymentId,
     receivedAt: event.receivedAt,
-    isLate: update !== undefined && createdMs(event.created) < Date.parse(update.payment.updatedAt),
+    isLate: update !== undefined && createdMs(event.created) < msOf(update.payment.updatedAt),
     wasMissed: update?.replayed ?? false,
   };
 }

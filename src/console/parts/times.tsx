@@ -1,4 +1,5 @@
 import type { ReactElement } from 'react';
+import { msOf } from '../data/instant.js';
 import { useNow } from './clock.js';
 import { SafeText } from './safe-text.js';
 
@@ -11,18 +12,6 @@ const dayAndTime = new Intl.DateTimeFormat('en-GB', {
   hour: '2-digit',
   minute: '2-digit',
 });
-
-/**
- * A time in milliseconds, NaN if it cannot be read. Browsers do not take a comma, an offset without minutes and a leap
- * second, which the gateway takes.
- */
-export function msOf(at: string): number {
-  const usual = at
-    .replace(',', '.')
-    .replace(/(T.*[+-]\d\d)$/i, '$1:00')
-    .replace(/:60(?=[.Z+-])/i, ':59');
-  return Date.parse(usual);
-}
 
 interface TimeProps {
   /** As the service wrote it: not all of these can be read as a time. */

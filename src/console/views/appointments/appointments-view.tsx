@@ -7,7 +7,7 @@ import { AppointmentsDocument, type AppointmentRowFragment } from '../../generat
 import { useGrant } from '../../parts/no-grant.js';
 import { Problem } from '../../parts/problem.js';
 import { Split } from '../../parts/split.js';
-import { msOf } from '../../parts/times.js';
+import { msOf } from '../../data/instant.js';
 import { Agenda } from './agenda.js';
 import { BookingForm } from './booking-form.js';
 import { BookingDetail } from './booking-detail.js';

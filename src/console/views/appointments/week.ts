@@ -1,4 +1,4 @@
-import { msOf } from '../../parts/times.js';
+import { msOf } from '../../data/instant.js';
 
 const dayMs = 86_400_000;
 

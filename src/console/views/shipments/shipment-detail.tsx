@@ -1,4 +1,5 @@
 import { useMemo, useState, type ReactElement } from 'react';
+import { msOf } from '../../data/instant.js';
 import type { ShipmentUpdate } from '../../data/live-feed.js';
 import { useShipmentUpdates } from '../../data/use-live.js';
 import { useQuery } from '../../data/use-query.js';
@@ -52,7 +53,7 @@ export function ShipmentDetail({ shipmentId }: { readonly shipmentId: string }):
       />
       <h3>{count(events.length, 'event')}</h3>
       <ol className="timeline">
-        {timeline(events, ({ occurredAt }) => Date.parse(occurredAt)).map((placed) => (
+        {timeline(events, ({ occurredAt }) => msOf(occurredAt)).map((placed) => (
           <Step key={placed.event.id} placed={placed} />
         ))}
       </ol>
