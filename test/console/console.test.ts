@@ -146,6 +146,10 @@ describe.skipIf(skipBrowserTests)('the console (needs Chromium)', () => {
     await ui.button('Sign out').click();
     await expect.poll(() => ui.page.getByRole('alert').innerText(), soon).toMatch(/cannot be reached/);
     await ui.expectAccessible();
+    await ui.page.unroute('**/graphql');
+    await ui.page.getByRole('link', { name: 'Shipments' }).click();
+    await ui.page.getByRole('heading', { name: 'Shipments' }).waitFor();
+    expect(await ui.page.getByRole('alert').count()).toBe(0);
   });
 
   test('moves the focus to the detail that takes the place of its row, and back', async () => {

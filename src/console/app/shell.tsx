@@ -74,7 +74,8 @@ export function Shell({ viewer }: { readonly viewer: Viewer }): ReactElement {
         </a>
         <Navigation current={place.view} />
         <ConnectionLight />
-        <Person viewer={viewer} />
+        {/* What could not be done a view ago is no news any more. */}
+        <Person key={place.view} viewer={viewer} />
       </header>
       <main id="main" tabIndex={-1}>
         <ViewBoundary key={place.view}>
