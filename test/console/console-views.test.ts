@@ -221,6 +221,25 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     expect(ui.faults).toEqual([]);
   });
 
+  test('what an address names is not said to be missing before the list has come', async () => {
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    await ui.page.route('**/graphql', async (route) => {
+      if (/query (Appointments|WebhookDeliveries)\(/.test(route.request().postData() ?? '')) await held;
+      return route.fallback();
+    });
+    const detail = ui.page.locator('.split-detail');
+    for (const view of ['appointments', 'webhooks']) {
+      await ui.open(`#/${view}/unknown`);
+      await detail.getByText('Loading …').waitFor();
+    }
+    release();
+    await detail.getByText('This delivery is not among those loaded.').waitFor();
+    await ui.open('#/appointments/unknown');
+    await detail.getByText('It is not in this week.').waitFor();
+    expect(ui.faults).toEqual([]);
+  });
+
   test('an endpoint shows its address, and its secret is rotated without being shown', async () => {
     await ui.open('#/webhooks/endpoints');
     await expect

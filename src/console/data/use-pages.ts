@@ -14,6 +14,8 @@ export interface Page<Row> {
 export interface Pages<Row> {
   readonly rows: readonly Row[];
   readonly hasMore: boolean;
+  /** Whether the first page has come: what is not among the rows may be there, until then. */
+  readonly hasBegun: boolean;
   readonly loading: boolean;
   readonly error: GatewayError | undefined;
   /** Loads the next page unless one is being loaded, or failed. */
@@ -105,7 +107,8 @@ export function usePages<Row extends { readonly id: string }>(
     if (pending.current) changes.current = [...changes.current, act];
     setState((now) => changed(now, [act]));
   }, []);
-  return { ...state, more, retry, reload, change };
+  const hasBegun = !hasMore || after !== undefined;
+  return { ...state, hasBegun, more, retry, reload, change };
 }
 
 /** Asks again by itself for what may pass, and to sign in for what does not without. */

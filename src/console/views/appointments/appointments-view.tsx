@@ -59,6 +59,7 @@ export function AppointmentsView({ place }: ViewProps): ReactElement {
       detail={detailOf(id, {
         bookings,
         mayBook,
+        hasBegun: pages.hasBegun,
         booked: pages.reload,
         leave({ id: booked, start }) {
           goTo(hrefOf('appointments', booked, { ...params, week: weekName(start, monday) }));
@@ -109,16 +110,18 @@ function WeekBox({ pages, children }: WeekBoxProps): ReactElement {
 interface DetailProps extends ComponentProps<typeof BookingForm> {
   readonly bookings: readonly AppointmentRowFragment[];
   readonly mayBook: boolean;
+  readonly hasBegun: boolean;
 }
 
 function detailOf(
   id: string | undefined,
-  { bookings, mayBook, ...form }: DetailProps,
+  { bookings, mayBook, hasBegun, ...form }: DetailProps,
 ): ReactElement | undefined {
   if (id === undefined) return undefined;
   if (id === newId && mayBook) return <BookingForm {...form} />;
   const booking = bookings.find((one) => one.id === id);
-  return booking ? <BookingDetail booking={booking} /> : <p className="quiet">It is not in this week.</p>;
+  if (booking) return <BookingDetail booking={booking} />;
+  return <p className="quiet">{hasBegun ? 'It is not in this week.' : 'Loading …'}</p>;
 }
 
 function weekName(start: string, monday: Date): string {

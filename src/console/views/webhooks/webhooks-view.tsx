@@ -5,7 +5,7 @@ import { deliveryKey } from '../../data/live-event.js';
 import { useGateway } from '../../data/use-gateway.js';
 import { useDeliveries } from '../../data/use-live.js';
 import { useMovingList } from '../../data/use-moving-list.js';
-import { usePages } from '../../data/use-pages.js';
+import { usePages, type Pages } from '../../data/use-pages.js';
 import {
   WebhookDeliveriesDocument,
   type DeliveryPartsFragment,
@@ -74,21 +74,18 @@ function Deliveries({ place }: ViewProps): ReactElement {
           empty={<p>No delivery{Object.keys(filter).length > 0 ? ' matches' : ' yet'}.</p>}
         />
       }
-      detail={detailOf(id, pages.rows)}
+      detail={detailOf(id, pages)}
     />
   );
 }
 
-function detailOf(id: string | undefined, rows: readonly Row[]): ReactElement | undefined {
+function detailOf(id: string | undefined, { rows, hasBegun }: Pages<Row>): ReactElement | undefined {
   if (id === undefined) return undefined;
   if (id === 'endpoints') return <Endpoints />;
   if (id === 'explain') return <RequestForm />;
   const row = rows.find((one) => one.id === id);
-  return row ? (
-    <DeliveryDetail delivery={row} />
-  ) : (
-    <p className="quiet">This delivery is not among those loaded.</p>
-  );
+  if (row) return <DeliveryDetail delivery={row} />;
+  return <p className="quiet">{hasBegun ? 'This delivery is not among those loaded.' : 'Loading …'}</p>;
 }
 
 function Filters({ place }: { readonly place: Place }): ReactElement {
