@@ -252,6 +252,15 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     await ui.expectAccessible();
   });
 
+  test('there is no button to copy where the browser lets no page copy', async () => {
+    await ui.page.addInitScript(() =>
+      Object.defineProperty(navigator, 'clipboard', { configurable: true, value: undefined }),
+    );
+    await ui.open('#/webhooks/endpoints');
+    await ui.page.getByLabel('Address to register for pe_demo').waitFor();
+    expect(await exactly('Copy').count()).toBe(0);
+  });
+
   test('a pasted request is explained', async () => {
     await ui.open('#/webhooks/explain');
     await ui.page.getByLabel('Shipping-Signature').fill('t=1700000000,v1=abc');

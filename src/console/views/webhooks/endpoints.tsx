@@ -75,8 +75,10 @@ function EndpointCard({ endpoint, rotated }: EndpointCardProps): ReactElement {
 
 function CopyField({ label, value }: { readonly label: string; readonly value: string }): ReactElement {
   const [isCopied, setCopied] = useState(false);
+  /** There is none at an address that is neither https nor loopback; the text is selected when it gets the focus. */
+  const clipboard = navigator.clipboard as Clipboard | undefined;
   const copy = (): void =>
-    void navigator.clipboard?.writeText(value).then(
+    void clipboard?.writeText(value).then(
       () => setCopied(true),
       () => undefined,
     );
@@ -89,9 +91,11 @@ function CopyField({ label, value }: { readonly label: string; readonly value: s
         aria-label={label}
         onFocus={({ target }) => target.select()}
       />
-      <button className="button small" type="button" onClick={copy}>
-        {isCopied ? 'Copied' : 'Copy'}
-      </button>
+      {clipboard && (
+        <button className="button small" type="button" onClick={copy}>
+          {isCopied ? 'Copied' : 'Copy'}
+        </button>
+      )}
     </div>
   );
 }
