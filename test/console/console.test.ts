@@ -278,6 +278,21 @@ describe.skipIf(skipBrowserTests)('the console (needs Chromium)', () => {
     expect(await ui.page.getByRole('dialog').count()).toBe(0);
   });
 
+  test('says how many came while the newest events are held still, also where they are more than are kept', async () => {
+    await ui.open('#/live');
+    await emit('shp_held', 'shipment.created');
+    await ui.page.getByRole('link', { name: 'shp_held' }).waitFor();
+    await ui.button('Hold still').click();
+    const flood = Array.from({ length: 205 }, (_, at) => emit(`shp_flood_${at}`, 'shipment.created'));
+    await Promise.all(flood);
+    await ui.button('Go on (200 new ones)').click();
+    await ui.page
+      .getByRole('link', { name: /shp_flood_/ })
+      .first()
+      .waitFor();
+    expect(ui.faults).toEqual([]);
+  });
+
   test('shows a view that is first opened while the gateway is away, and goes on once it is back', async () => {
     await ui.open('#/live');
     await ui.page.context().setOffline(true);

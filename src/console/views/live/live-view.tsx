@@ -58,7 +58,8 @@ function NewestEvents(): ReactElement {
   const { newest } = useLiveState();
   const [held, setHeld] = useState<readonly LiveEvent[]>();
   const shown = (held ?? newest).slice(0, shownEvents);
-  const fresh = held ? newest.findIndex(({ key }) => key === held[0]?.key) : 0;
+  const passed = held ? newest.findIndex(({ key }) => key === held[0]?.key) : 0;
+  const fresh = passed < 0 ? newest.length : passed; // so many came that the newest of then is not kept any more
   return (
     <section className="newest" aria-labelledby="newest">
       <header className="section-head">
