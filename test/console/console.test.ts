@@ -293,6 +293,15 @@ describe.skipIf(skipBrowserTests)('the console (needs Chromium)', () => {
     expect(ui.faults).toEqual([]);
   });
 
+  test('says what to do if its script does not come', async () => {
+    await ui.page.route('**/assets/console-*.js', (route) => route.fulfill({ status: 404 }));
+    await ui.page.goto(ui.testbed.url);
+    const advice = ui.page.getByText('reload the page');
+    expect(await advice.isVisible()).toBe(false);
+    await ui.page.evaluate(() => document.getAnimations().forEach((animation) => animation.finish()));
+    await advice.waitFor();
+  });
+
   test('shows a view that is first opened while the gateway is away, and goes on once it is back', async () => {
     await ui.open('#/live');
     await ui.page.context().setOffline(true);
