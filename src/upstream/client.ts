@@ -26,7 +26,7 @@ export interface Upstream {
    * Resolves with what `read` returns for the answer, which has any status below 500 except redirects, 429 and a 403
    * that means a rate limit. If `read` returns undefined, the answer is not as documented and the call has failed.
    * Rejects with an `UpstreamError`; one that is `RATE_LIMITED` says after how many seconds to try again, and until
-   * then no calls are made with that token (for ten minutes at most if all callers share it).
+   * then no calls are made with that token (for an hour at most if all callers share it).
    */
   ask<T>(request: UpstreamRequest, read: (answer: UpstreamAnswer) => T | undefined): Promise<T>;
   /** What is left of the calls an hour with this token; undefined if they are not limited. */
@@ -80,7 +80,7 @@ export interface UpstreamOptions {
   readonly callsPerHour?: number;
   /** How many calls of one caller are in flight at once; the others wait. Unlimited by default. */
   readonly callsAtOnce?: number;
-  /** Whether all callers use one token, or none: a rate limit pauses them as long as it says, or for ten minutes. */
+  /** Whether all callers use one token, or none: a rate limit pauses them as long as it says, or for an hour. */
   readonly sharedToken?: boolean;
   /** How its circuit breaker is named in metrics and in the log; by default as the service. */
   readonly circuit?: string;
@@ -105,7 +105,7 @@ const sentElsewhere: readonly number[] = [301, 307, 308];
 /** How long a rate limit lasts if the service does not say. */
 const defaultLimitSeconds = 60;
 /** The longest wait, so that no mistake stops calls for good; with a shared token, as it may be about one call only. */
-const longest = { hourly: 3_600, other: 86_400, shared: 600 };
+const longest = { hourly: 3_600, other: 86_400, shared: 3_600 };
 
 /** A client of one service: a deadline for each call, retried GETs, a breaker that no 4xx or departing client trips. */
 export function createUpstream(options: UpstreamOptions): Upstream {
