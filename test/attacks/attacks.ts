@@ -223,6 +223,18 @@ export const attacks: Readonly<Record<string, Attack>> = {
       `{"id":"1","type":"subscribe","payload":{"query":"{ notes { nodes { id } } }","variables":{"x":${empties}}}}`,
     ),
   ),
+  'lists of 250,000 ids over websockets': overSocket(20, (socket) => {
+    const variables = `{"ids":[${'1,'.repeat(249_999)}1]}`;
+    const query = 'query ($ids: [ID!]!) { nodes(ids: $ids) { id } }';
+    const ask = (id: number) => {
+      if (socket.readyState !== WebSocket.OPEN) return;
+      socket.send(
+        `{"id":"${id}","type":"subscribe","payload":{"query":"${query}","variables":${variables}}}`,
+      );
+      setTimeout(() => ask(id + 1), 500);
+    };
+    ask(1);
+  }),
   'introspection that is never read': async (target, stop) => {
     const whole = post(JSON.stringify({ query: introspection }));
     for (let at = 0; at < 4_500 && !stop.aborted; at += 1) {

@@ -68,6 +68,7 @@ const operations = [
   ['levels of nesting, in a document with its fragments, or in variables', count(maxDepth), tooComplex],
   ['fields of a document with its fragments', count(maxCost), tooComplex],
   ['fields of variables', count(maxFields), tooComplex],
+  ['values in lists of variables', count(maxRequestValues), tooComplex],
   [
     'values in a list of a filter',
     `${count(maxValues)}; ${maxDeliveryValues} for webhook deliveries`,

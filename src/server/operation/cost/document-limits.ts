@@ -25,7 +25,10 @@ export const maxDepth = 200;
 export const maxLines = 10_000;
 /** In characters. GraphQL repeats names in its errors, and there may be a hundred of those. */
 export const maxName = 255;
-/** How many values a request may have, by its commas and opening brackets: twice those of a note with 20,000 tags. */
+/**
+ * How many values a request may have, by its commas and opening brackets, and how many the lists in an operation's
+ * variables: twice those of a note with 20,000 tags.
+ */
 export const maxRequestValues = 50_000;
 /** How many fields the values of an operation's variables may have. */
 export const maxFields = 10_000;
@@ -88,19 +91,23 @@ export function refuseText(query: string): GraphQLError | undefined {
 }
 
 /**
- * Why variables are refused before they are checked against their types: they are nested too deep, or have so many
- * fields that GraphQL, which prints a whole object for each error in it, would take seconds.
+ * Why variables are refused before they are checked against their types: they are nested too deep, have more values than
+ * an operation needs, or so many fields that GraphQL, which prints a whole object for each error in it, would take seconds.
  */
 export function refuseVariables(variables: Variables): GraphQLError | undefined {
   let fields = 0;
+  let listed = 0;
   let values: readonly object[] = [variables];
   for (let depth = 0; values.length > 0; depth++) {
     if (depth > maxDepth) return tooComplex(`The variables are nested more than ${maxDepth} levels deep.`);
     const below: object[] = [];
     for (const value of values) {
       const members: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
-      if (!Array.isArray(value)) fields += members.length;
+      if (Array.isArray(value)) listed += members.length;
+      else fields += members.length;
       if (fields > maxFields) return tooComplex(`The variables have more than ${maxFields} fields.`);
+      if (listed > maxRequestValues)
+        return tooComplex(`The variables have more than ${maxRequestValues} values in lists.`);
       for (const member of members) if (typeof member === 'object' && member !== null) below.push(member);
     }
     values = below;
