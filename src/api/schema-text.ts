@@ -21,10 +21,7 @@ export function readSdl(folder: URL): DocumentNode {
   return documentOf(readFiles(folder).map(([, text]) => text));
 }
 
-/**
- * The schema as clients see it: without what only routers of a supergraph ask for. It is not validated here, since
- * `createSchema` validates all of it.
- */
+/** The schema as clients see it: without what only routers of a supergraph ask for. It is not validated here. */
 export function clientSdl(folder: URL): string {
   return `${printSchema(buildASTSchema(documentOf(clientFiles(folder)), { assumeValidSDL: true }))}\n`;
 }

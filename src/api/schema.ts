@@ -94,12 +94,16 @@ const resolvers: readonly Resolvers<Context>[] = [
   webhooksResolvers,
 ];
 
-/** The SDL files in `folder` and the domains' resolvers as one executable schema. */
+/**
+ * The SDL files in `folder` and the domains' resolvers as one executable schema. The files are not validated here, which
+ * would hold up every start: they are part of the package, and a test validates them.
+ */
 export function createSchema(folder: URL, introspection = true): GraphQLSchema {
   const sdl = lazy(() => subgraphSdl(folder));
   return makeExecutableSchema({
-    typeDefs: buildASTSchema(readSdl(folder)),
+    typeDefs: buildASTSchema(readSdl(folder), { assumeValidSDL: true }),
     resolvers: [...resolvers, federationResolvers(sdl, introspection), scalars],
     resolverValidationOptions: { requireResolversToMatchSchema: 'error' },
+    updateResolversInPlace: true,
   });
 }
