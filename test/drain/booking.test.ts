@@ -31,6 +31,23 @@ function createKeepAliveAgent(): Agent {
   return agent;
 }
 
+/** Two replicas, of which the first waits for the service: it answers a minute after it is asked. */
+async function startReplicas(service: 'issuer' | 'appointments') {
+  const sandbox = await startSandbox();
+  onTestFinished(() => sandbox.stop());
+  const settings = {
+    DATABASE_URL: await createTestDatabase(),
+    SECRET_KEYS: Buffer.alloc(32, 7).toString('base64'),
+  };
+  const one = await startTestbed({ sandbox, settings, upstreamTimeoutMs: 60_000 });
+  onTestFinished(one.stop);
+  const two = await startTestbed({ sandbox, settings });
+  onTestFinished(two.stop);
+  sandbox.faults.add({ service, act: { kind: 'delay', ms: 60_000 } });
+  const token = await one.signIn();
+  return { sandbox, one, two, token };
+}
+
 test('answers requests that arrive on idle connections within the grace period', async () => {
   const { sandbox, gateway, url, signIn, stop } = await startTestbed();
   onTestFinished(stop);
@@ -72,18 +89,7 @@ test('answers a booking whose call hangs as unconfirmed, and books nothing twice
 test.skipIf(noPostgres)(
   'answers a booking that waits for another replica to get a token, and leaves nothing of it',
   async () => {
-    const sandbox = await startSandbox();
-    onTestFinished(() => sandbox.stop());
-    const settings = {
-      DATABASE_URL: await createTestDatabase(),
-      SECRET_KEYS: Buffer.alloc(32, 7).toString('base64'),
-    };
-    const one = await startTestbed({ sandbox, settings, upstreamTimeoutMs: 60_000 });
-    onTestFinished(one.stop);
-    const two = await startTestbed({ sandbox, settings });
-    onTestFinished(two.stop);
-    sandbox.faults.add({ service: 'issuer', act: { kind: 'delay', ms: 60_000 } });
-    const token = await one.signIn();
+    const { sandbox, one, two, token } = await startReplicas('issuer');
     const bookBy = ({ url }: { url: string }, idempotencyKey: string) =>
       postGraphql(url, create, { input: { ...input, idempotencyKey } }, { token });
     const booked = async () =>
@@ -101,18 +107,7 @@ test.skipIf(noPostgres)(
 );
 
 test.skipIf(noPostgres)('answers a booking that waits for another replica to make it', async () => {
-  const sandbox = await startSandbox();
-  onTestFinished(() => sandbox.stop());
-  const settings = {
-    DATABASE_URL: await createTestDatabase(),
-    SECRET_KEYS: Buffer.alloc(32, 7).toString('base64'),
-  };
-  const one = await startTestbed({ sandbox, settings, upstreamTimeoutMs: 60_000 });
-  onTestFinished(one.stop);
-  const two = await startTestbed({ sandbox, settings });
-  onTestFinished(two.stop);
-  sandbox.faults.add({ service: 'appointments', act: { kind: 'delay', ms: 60_000 } });
-  const token = await one.signIn();
+  const { sandbox, one, two, token } = await startReplicas('appointments');
   const first = postGraphql(one.url, create, { input }, { token });
   await bookingRequested(sandbox);
   const second = postGraphql(two.url, create, { input }, { token });
