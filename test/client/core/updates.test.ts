@@ -5,7 +5,7 @@ import type { Trivium } from '../../../src/client/core/trivium.js';
 import { PaymentUpdatesDocument, ShipmentUpdatesDocument } from '../../../src/client/generated/index.js';
 import { startTestbed } from '../../support/testbed.js';
 import { useProxiedGateway } from '../proxied-gateway.js';
-import { collectUncaught } from '../uncaught.js';
+import { subscribeThrowing } from '../uncaught.js';
 
 /** One key for all gateways, so that one can take another's place. */
 const settings = { SECRET_KEYS: randomBytes(32).toString('base64') };
@@ -169,14 +169,9 @@ test('refuses what the schema does not have, without disturbing others on the co
 });
 
 test('what a callback throws is an uncaught error, and disturbs nobody else on the connection', async () => {
-  const uncaught = collectUncaught();
-  const failure = new Error('of the application');
   const trivium = connect();
   const after = await liveCursor();
-  const next = () => {
-    throw failure;
-  };
-  trivium.subscribe(ShipmentUpdatesDocument, { after }, { next, error() {}, complete: next });
+  const { failure, uncaught } = subscribeThrowing(trivium, after);
   const bystander = follow(trivium, after);
   await expect.poll(() => proxied.proxy.heard().includes('connection_ack')).toBe(true);
   const sent = await emit(2);

@@ -6,7 +6,7 @@ import { ShipmentUpdatesDocument } from '../../../src/client/generated/index.js'
 import type { Trivium } from '../../../src/client/core/trivium.js';
 import { startTestbed } from '../../support/testbed.js';
 import { useProxiedGateway } from '../proxied-gateway.js';
-import { collectUncaught } from '../uncaught.js';
+import { subscribeThrowing } from '../uncaught.js';
 
 const settings = { SECRET_KEYS: randomBytes(32).toString('base64') };
 const proxied = useProxiedGateway({ settings });
@@ -53,14 +53,9 @@ test('where no websocket opens, each event is shown once and in order, however o
 });
 
 test('what a callback throws is an uncaught error, and neither cuts the stream nor disturbs others on it', async () => {
-  const uncaught = collectUncaught();
-  const failure = new Error('of the application');
   const trivium = connect();
   const after = await liveCursor();
-  const next = () => {
-    throw failure;
-  };
-  trivium.subscribe(ShipmentUpdatesDocument, { after }, { next, error() {}, complete() {} });
+  const { failure, uncaught } = subscribeThrowing(trivium, after);
   const { shown } = follow(trivium, after);
   await expect.poll(streamsAsked).toBe(1);
   const sent = await emit(3);
