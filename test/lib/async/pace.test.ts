@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { createPace, isTurnShort } from '../../../src/lib/async/pace.js';
 
 /** Keeps the event loop busy. */
@@ -64,6 +64,18 @@ describe('a pace', () => {
     await Promise.all([first, others]);
     expect(await second).toBeGreaterThan(50);
     expect(order).toEqual(['first', 'others', 'second']);
+  });
+
+  test('does no work at once while other waits, of whatever lane', async () => {
+    const pace = createPace(4);
+    const order: string[] = [];
+    const now = vi.spyOn(performance, 'now').mockReturnValue(Infinity); // this turn is long
+    const first = pace.do(() => order.push('first'), 'one');
+    now.mockReturnValue(0);
+    const second = pace.do(() => order.push('second'), 'another');
+    now.mockRestore();
+    await Promise.all([first, second]);
+    expect(order).toEqual(['first', 'second']);
   });
 
   test('begins a piece in every second turn, however long other work makes all of them', async () => {
