@@ -6,7 +6,7 @@ import {
   requestSubscription,
   type Environment,
 } from 'relay-runtime';
-import { beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import type { Trivium } from '../../../src/client/core/trivium.js';
 import { createRelayEnvironment } from '../../../src/client/relay/relay.js';
 import type { Artifacts } from '../../relay/compile.js';
@@ -144,4 +144,21 @@ test('what is retained twice, as when a component refetches, is asked again whil
   await expect
     .poll(() => relay.lookup(operation.fragment).data)
     .toMatchObject({ viewer: { email: 'other@example.com' } });
+});
+
+test('says of a subscription that it waits for somebody with the grant, which Relay is not told', async () => {
+  const warn = vi.spyOn(console, 'warn').mockReturnValue();
+  onTestFinished(() => warn.mockRestore());
+  const token = await proxied.testbed.signIn({ ...demo, email: 'other@example.com' });
+  const ended = vi.fn<() => void>();
+  const following = requestSubscription(createRelayEnvironment(proxied.connect({ token })), {
+    subscription: artifacts.operation('ScreenShipmentSubscription'),
+    variables: {},
+    onCompleted: ended,
+    onError: ended,
+  });
+  const told = '@trivium/client: ScreenShipmentSubscription waits until somebody else signs in.';
+  await expect.poll(() => warn.mock.calls).toEqual([[expect.stringContaining(told)]]);
+  expect(ended).not.toHaveBeenCalled();
+  following.dispose();
 });
