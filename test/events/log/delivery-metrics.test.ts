@@ -8,10 +8,12 @@ test('what an endpoint sends again and again is counted each time, and logged on
   const lines: string[] = [];
   const telemetry = createTelemetry('info', { write: (line: string) => void lines.push(line) });
   const report = createReport(telemetry);
+  const known = { entityId: 'entity', event: {}, undated: true };
   for (const endpointId of ['one', 'one', 'one', 'other'])
-    report(delivery('event', {}, { endpointId }), 'altered');
-  expect(lines).toHaveLength(2);
-  expect(lines[1]).toContain('"endpointId":"other"');
+    for (const outcome of ['altered', 'stored'] as const)
+      report(delivery('event', {}, { endpointId, known }), outcome);
+  expect(lines).toHaveLength(4);
+  for (const line of lines.slice(2)) expect(line).toContain('"endpointId":"other"');
   const altered = 'trivium_webhooks_total{family="shipments",outcome="altered"}';
   expect(await scrape(telemetry.metrics, altered)).toBe(4);
 });
