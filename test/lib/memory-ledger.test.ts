@@ -54,6 +54,9 @@ describe('the memory ledger', () => {
     const holding = ledger.open(networkCaller('203.0.113.1'), 'arriving');
     expect(holding.add(0, 40 * mebibyte)).toBe(true);
     expect(holding.add(0, 40 * mebibyte)).toBe(false);
+    const hasRoom = (mebibytes: number) =>
+      ledger.hasRoom(networkCaller('203.0.113.1'), 0, mebibytes * mebibyte);
+    expect([hasRoom(20), hasRoom(40)]).toEqual([true, false]);
     expect(holding.buffers).toBe(40 * mebibyte);
     expect(holding.become('user', 'parsed')).toBe(true);
     expect(ledger.open(networkCaller('203.0.113.1'), 'arriving').add(0, 60 * mebibyte)).toBe(true);

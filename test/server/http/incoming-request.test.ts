@@ -190,15 +190,13 @@ test('a long body is read on with only when it is its caller’s turn', async ()
   expect(received[0]?.body.length).toBe(length);
 });
 
-test('the ends of bodies that come together are told in turns, in which others are served', async () => {
-  let ended = 0;
-  let most = 0;
-  const admission = createAdmission(new MemoryLedger(createTelemetry('silent')));
+/** Sends 60 bodies of which so much came before, and whose ends come together; each is told to `take`. */
+async function endTogether(ledger: MemoryLedger, before: string, take: () => void) {
   const server = createServer(
-    { IncomingMessage: createRequestClass(admission, () => 'network') },
+    { IncomingMessage: createRequestClass(createAdmission(ledger), () => 'network') },
     (request, response) => {
       request.resume().on('end', () => {
-        ended += 1;
+        take();
         for (const until = performance.now() + 3; performance.now() < until;);
         response.end();
       });
@@ -210,15 +208,35 @@ test('the ends of bodies that come together are told in turns, in which others a
   server.on('connection', (socket) => ends.push(socket));
   const sockets = Array.from({ length: 60 }, () => connect((server.address() as AddressInfo).port).resume());
   onTestFinished(() => sockets.forEach((socket) => void socket.destroy()));
-  const head = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nx';
-  for (const socket of sockets) socket.write(head);
+  const begin = `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n${before}`;
+  for (const socket of sockets) socket.write(begin);
   const read = () => ends.reduce((all, { bytesRead }) => all + bytesRead, 0);
-  await expect.poll(read).toBe(sockets.length * head.length);
-  for (const socket of sockets) socket.write('x');
-  while (ended < sockets.length) {
+  await expect.poll(read).toBe(sockets.length * begin.length);
+  for (const socket of sockets) socket.write('xx'.slice(before.length));
+}
+
+test('the ends of bodies that come together are told in turns, in which others are served', async () => {
+  let ended = 0;
+  let most = 0;
+  await endTogether(new MemoryLedger(createTelemetry('silent')), 'x', () => (ended += 1));
+  while (ended < 60) {
     const before = ended;
     await turn();
     most = Math.max(most, ended - before);
   }
   expect(most).toBeLessThan(10);
+});
+
+test.each([
+  ['came whole, also where there is no room from the first on', '', 1],
+  ['had begun to arrive', 'x', 10],
+])('a body that waits for its turn is given up for nothing else if it %s', async (_, before, full) => {
+  const ledger = new MemoryLedger(createTelemetry('silent'), { heap: 1_000_000, buffers: 1_000_000 });
+  let ended = 0;
+  await endTogether(ledger, before, () => {
+    ended += 1;
+    // As much as there is, a little at a time.
+    while (ended >= full && ledger.charge('network', 'inProgress', 1_000));
+  });
+  await expect.poll(() => ended).toBe(60);
 });
