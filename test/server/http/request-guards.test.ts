@@ -2,8 +2,8 @@ import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
-import { setImmediate as turn } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { MemoryLedger } from '../../../src/lib/memory-ledger.js';
 import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
 import { oneAtATime } from '../../../src/server/http/request-guards.js';
@@ -419,6 +419,33 @@ describe('pipelined requests', () => {
     }
     expect(most).toBeLessThan(10);
     for (const target of ['/another', '/livez']) expect(begun.indexOf(target)).toBeLessThan(15);
+  });
+
+  test.each([
+    ['requests', lines('GET', '/schema.graphql', ['AUTHORIZATION'])],
+    ['bodies', lines('POST', '/graphql', ['AUTHORIZATION', 'Content-Length: 2'], '{]')],
+  ])('of a network keep nobody waiting for all of them who has a session: %s', async (_, text) => {
+    const token = await testbed.signIn();
+    await testbed.ask('{ __typename }', {}, token);
+    const { hostname, port } = new URL(testbed.url);
+    const sockets = Array.from({ length: 60 }, () => connect(Number(port), hostname));
+    onTestFinished(() => sockets.forEach((socket) => void socket.destroy()));
+    for (const socket of sockets) socket.write(lines('GET', '/livez', []));
+    await Promise.all(sockets.map((socket) => once(socket, 'data')));
+    const answered: Socket[] = [];
+    for (const socket of sockets) socket.once('data', () => void answered.push(socket));
+    const last = sockets.at(-1)!;
+    for (const socket of sockets) {
+      const authorization = socket === last ? `Authorization: Bearer ${token}` : 'X-Other: x';
+      socket.write(text.slice(0, -1).replace('AUTHORIZATION', authorization));
+    }
+    await sleep(500);
+    let now = performance.now();
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => (now += 1)); // each takes a millisecond
+    onTestFinished(() => clock.mockRestore());
+    for (const socket of sockets) socket.write(text.slice(-1));
+    await expect.poll(() => answered.length).toBe(sockets.length);
+    expect(answered.indexOf(last)).toBeLessThan(30);
   });
 
   test('are given up for nothing else if they are the first of their connections', async () => {
