@@ -24,11 +24,10 @@ const tsc = join(dirname(require.resolve('typescript/package.json')), 'bin', 'ts
 let root: string;
 let folder: string;
 
-/** The package as a project has it that installed it, beside what is installed here. */
+/** The package of the build, as a project has it that installed it, beside what is installed here. */
 beforeAll(async () => {
   root = mkdtempSync(join(tmpdir(), 'trivium-package-'));
-  await run(process.execPath, ['.ci/client-package.js', join(root, 'built')]);
-  await run('tar', ['xzf', join(root, 'built/client.tgz'), '-C', root]);
+  await run('tar', ['xzf', 'dist/client.tgz', '-C', root]);
   folder = join(root, 'node_modules/@trivium/client');
   mkdirSync(dirname(folder), { recursive: true });
   cpSync(join(root, 'package'), folder, { recursive: true });
@@ -76,8 +75,8 @@ test('can be installed beside every version of graphql that Apollo Client takes'
 
 test('has the same bytes when it is built again', async () => {
   await run(process.execPath, ['.ci/client-package.js', join(root, 'again')]);
-  const [first, second] = ['built', 'again'].map((name) => readFileSync(join(root, name, 'client.tgz')));
-  expect(first!.equals(second!)).toBe(true);
+  const [built, again] = ['dist', join(root, 'again')].map((out) => readFileSync(join(out, 'client.tgz')));
+  expect(again!.equals(built!)).toBe(true);
 });
 
 /** What is only compiled: each entry, as a project uses it. */
