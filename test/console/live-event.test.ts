@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createdMs } from '../../src/console/data/live-event.js';
+import { createdMs, shipmentEvent } from '../../src/console/data/live-event.js';
 
 test.each([
   ['seconds', 1_764_226_800],
@@ -7,4 +7,13 @@ test.each([
   ['microseconds', 1_764_226_800_000_000],
 ])('a payment that says when it was created in %s is dated by that', (_, created) => {
   expect(createdMs(created)).toBe(Date.parse('2025-11-27T07:00:00Z'));
+});
+
+test('a shipment’s event is late if it occurred before another, however its time is written', () => {
+  const isLate = (occurredAt: string) => {
+    const event = { id: 'event', shipmentId: 'shp', type: 'shipment.created', occurredAt } as never;
+    return shipmentEvent(event, { replayed: false, shipment: { updatedAt: '20261121T093000Z' } }).isLate;
+  };
+  expect([isLate('2026-11-21T09:29:59Z'), isLate('20261121T092959Z')]).toEqual([true, true]);
+  expect(isLate('20261121T093000Z')).toBe(false);
 });
