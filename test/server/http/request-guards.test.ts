@@ -215,6 +215,30 @@ describe('a request that is refused before its body is read', () => {
 
 const emptyHeaders = (count: number) => Array<string>(count).fill('a:');
 
+describe('a request with very many', () => {
+  const pairs = Array.from({ length: 1_600 }, (_, at) => `${at.toString(36)}=%41`);
+
+  async function cpuOf(request: string): Promise<number> {
+    const { socket, answer } = open();
+    const before = process.cpuUsage();
+    for (let at = 0; at < 200; at += 1) {
+      socket.write(request);
+      expect(await answer()).toMatchObject({ status: 200 });
+    }
+    return process.cpuUsage(before).user;
+  }
+
+  test.each([
+    ['cookies', lines('GET', '/livez', [`Cookie: ${pairs.join('; ')}`])],
+    ['parameters', lines('GET', `/livez?${pairs.join('&')}`, [])],
+  ])('%s, which nothing uses, takes no longer than any as long', async (_, request) => {
+    const other = lines('GET', '/livez', [`X-Other: ${pairs.join('; ')}`]);
+    await cpuOf(other);
+    const usual = await cpuOf(other);
+    expect(await cpuOf(request)).toBeLessThan(2 * usual);
+  });
+});
+
 describe('an invalid request to a webhook', () => {
   test.each([
     [400, 'BAD_REQUEST', () => lines('BREW', webhook, [])],
@@ -423,7 +447,10 @@ describe('pipelined requests', () => {
 
   test.each([
     ['requests', lines('GET', '/schema.graphql', ['AUTHORIZATION'])],
-    ['bodies', lines('POST', '/graphql', ['AUTHORIZATION', 'Content-Length: 2'], '{]')],
+    [
+      'bodies',
+      lines('POST', webhook, ['AUTHORIZATION', 'Content-Length: 2', 'Shipping-Signature: t=1,v1=00'], '{}'),
+    ],
   ])('of a network keep nobody waiting for all of them who has a session: %s', async (_, text) => {
     const token = await testbed.signIn();
     await testbed.ask('{ __typename }', {}, token);
