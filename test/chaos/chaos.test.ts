@@ -8,7 +8,8 @@ import { optionsFor, type Variant } from './variants.js';
 
 // The short form of `npm run chaos`. Runs are concurrent, since they wait more than they work; but while a Postgres is
 // restarted and frozen, no other run uses it.
-const seed = process.env['CHAOS_SEED'] ?? '1';
+// With this one, the short run on an embedded database also drains, freezes and cuts, and has enough traffic at once.
+const seed = process.env['CHAOS_SEED'] ?? '3';
 const maxRuns = 6;
 const short = { seed, kills: 3, retrySpeedup: 3_000, patienceMs: 2_000 };
 
