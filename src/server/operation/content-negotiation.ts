@@ -31,13 +31,12 @@ export function namesPage(accept: string | undefined): boolean {
   return /\btext\/html\b/i.test(accept ?? '');
 }
 
-const eventStream = 'text/event-stream';
-
 /** The format of a stream, if the client names one and prefers it to the other answers, as for a subscription. */
 export function streamFormatFor(accept: string | undefined): StreamFormat | undefined {
   if (accept === undefined) return undefined;
   if (acceptsMultipart(accept)) return multipart;
-  if (!accept.toLowerCase().includes(eventStream)) return undefined;
+  if (!accept.toLowerCase().includes('text/event-stream')) return undefined;
+  const eventStream = serverSentEvents.contentType;
   const preferred = new Negotiator({ headers: { accept } }).mediaType([...answerTypes, eventStream]);
   return preferred === eventStream ? serverSentEvents : undefined;
 }

@@ -22,6 +22,7 @@ test.each([
   ['multipart/mixed;subscriptionSpec=2.0, text/event-stream', 'sse'],
   ['multipart/mixed;deferSpec=20220824', undefined],
   ['text/event-stream', 'sse'],
+  ['text/event-stream; charset=UTF-8', 'sse'],
   ['text/event-stream;q=0', undefined],
   ['application/json, text/event-stream', undefined],
   [undefined, undefined],
