@@ -37,13 +37,21 @@ interface CoverOptions {
   readonly fail: (failure: TriviumError) => void;
 }
 
+/** What is heard without a list, as far as it has come. */
+interface Alone {
+  cursor: string | undefined;
+  stop(): void;
+}
+
 /** A subscription; one to all of a family takes the lists of it along. */
 export class Cover {
   readonly #family: Family | undefined;
   readonly #options: CoverOptions;
   readonly #parts = new Map<List, Part>();
+  /** The part of a list that was replaced, by its successor: it is heard until another part has come as far. */
+  readonly #replaced = new Map<List, Part>();
   readonly #heard = new Set<string>();
-  #leaveAlone: (() => void) | undefined;
+  #alone: Alone | undefined;
 
   constructor(family: Family | undefined, options: CoverOptions) {
     this.#family = family;
@@ -54,27 +62,37 @@ export class Cover {
   start(lists: readonly List[]): void {
     for (const list of lists) this.join(list);
     if (this.#parts.size > 0) return;
-    const { alone, complete, fail } = this.#options;
-    const error = (failure: TriviumError) => {
-      this.#leaveAlone = undefined;
-      fail(failure);
-    };
-    this.#leaveAlone = alone({ next: (answer) => this.#tell(answer), error, complete });
+    const { complete, fail } = this.#options;
+    const mine: Alone = { cursor: undefined, stop: () => {} };
+    this.#alone = mine;
+    mine.stop = this.#options.alone({
+      next: (answer) => {
+        mine.cursor = cursorOf(answer.data);
+        this.#tell(answer);
+      },
+      error: (failure) => {
+        this.#alone = undefined;
+        fail(failure);
+      },
+      complete,
+    });
   }
 
   /** Begins now, if nothing runs any more. */
   startAgain(): void {
-    if (this.#parts.size === 0 && !this.#leaveAlone) this.start([]);
+    if (this.#parts.size === 0 && !this.#alone) this.start([]);
   }
 
   /** Leaves the lists, which nobody has any more. */
   leaveLists(): void {
-    for (const list of this.#parts.keys()) this.leave(list);
+    for (const list of this.#parts.keys()) this.#leave(list);
+    for (const part of this.#replaced.values()) part.stop();
+    this.#replaced.clear();
   }
 
   stop(): void {
     this.leaveLists();
-    this.#leaveAlone?.();
+    this.#alone?.stop();
   }
 
   join(list: List): void {
@@ -89,8 +107,19 @@ export class Cover {
     this.#parts.set(list, this.#options.join(list, listener));
   }
 
+  /** Leaves a list, whose successor may begin after what is still to be heard. */
+  replace(list: List, successor: List): void {
+    const part = this.#parts.get(list);
+    const earlier = this.#replaced.get(list);
+    const heard = earlier ?? part;
+    this.#parts.delete(list);
+    this.#replaced.delete(list);
+    if (heard) this.#replaced.set(successor, heard);
+    if (earlier) part?.stop();
+  }
+
   /** Leaves a list, which keeps its place. */
-  leave(list: List): void {
+  #leave(list: List): void {
     const part = this.#parts.get(list);
     if (!part) return;
     list.cursor = part.cursor;
@@ -99,11 +128,25 @@ export class Cover {
   }
 
   #tell(answer: Answer): void {
+    this.#leaveSpare();
     const cursor = cursorOf(answer.data);
     if (cursor !== undefined && this.#heard.has(cursor)) return;
     if (cursor !== undefined) this.#heard.add(cursor);
     const [oldest] = this.#heard;
     if (this.#heard.size > remembered && oldest !== undefined) this.#heard.delete(oldest);
     this.#options.next(answer);
+  }
+
+  /** Leaves what is heard besides the lists once one of these has come as far. */
+  #leaveSpare(): void {
+    const reached = new Set([...this.#parts.values()].map(({ cursor }) => cursor));
+    for (const [successor, part] of this.#replaced) {
+      if (!reached.has(part.cursor)) continue;
+      this.#replaced.delete(successor);
+      part.stop();
+    }
+    if (this.#alone?.cursor === undefined || !reached.has(this.#alone.cursor)) return;
+    this.#alone.stop();
+    this.#alone = undefined;
   }
 }

@@ -176,7 +176,7 @@ export class Coverage {
 
   #take(list: List, { data }: Answer): void {
     const entity = entityOf(data);
-    if (!entity || !isPlaceable(list.filter, entity)) return;
+    if (!entity || !this.#has(list) || !isPlaceable(list.filter, entity)) return;
     for (const one of list.meanwhile) one.set(entity.id, entity);
     this.#apply(list, entity);
   }
@@ -207,9 +207,11 @@ export class Coverage {
 
   /** Acts once the cache has the answer that is now passed on, if it has the list then. */
   #whenCached(list: List, act: () => void): void {
-    setTimeout(() => {
-      if ([...this.#lists.values()].includes(list)) act();
-    });
+    setTimeout(() => (this.#has(list) ? act() : undefined));
+  }
+
+  #has(list: List): boolean {
+    return [...this.#lists.values()].includes(list);
   }
 
   /** An answer's data as the cache may have it. */
@@ -238,7 +240,7 @@ export class Coverage {
       const selection = this.#selectionOf(field);
       const place = { end, endCursor, cursor: liveCursor, meanwhile: new Set<never>() };
       const list: List = { family, filter, selection, ...place };
-      for (const cover of this.#covers) if (known) cover.leave(known);
+      for (const cover of this.#covers) if (known) cover.replace(known, list);
       this.#lists.set(key, list);
       // What has happened since the answer goes on top of it.
       this.#whenCached(list, () => this.#covers.forEach((cover) => cover.join(list)));

@@ -144,3 +144,57 @@ test('what an application throws as it hears of an update keeps no list from it'
   expect(apply).toHaveBeenCalledTimes(2);
   await expect.poll(() => uncaught).toEqual([failure, failure, failure]);
 });
+
+/** A client whose lists are answered from `cursors`, one after the other, and whose subscriptions are fed by `tell`. */
+function fedTrivium(cursors: readonly string[]) {
+  const running = new Set<{ readonly after: unknown; readonly sink: Sink }>();
+  const answers = cursors.values();
+  const trivium = {
+    session: { status: 'signed-in' },
+    execute: () => Promise.resolve({ data: { liveCursor: answers.next().value, shipments: { edges: [] } } }),
+    subscribe(_: unknown, { after }: { readonly after?: string }, sink: Sink) {
+      const one = { after, sink };
+      running.add(one);
+      return () => void running.delete(one);
+    },
+  } as unknown as Trivium;
+  const tell = (after: string | undefined, cursor: string) => {
+    for (const one of Array.from(running))
+      if (one.after === after) one.sink.next({ data: { shipmentUpdates: { cursor } } });
+  };
+  return { trivium, tell, begun: () => [...running].map(({ after }) => after) };
+}
+
+const listQuery = parse('{ liveCursor shipments(first: 1) { edges { node { id } } } }');
+const allUpdates = parse('subscription { shipmentUpdates { cursor } }');
+
+test('a subscription that began without a list goes on with the one that came, and is held no longer', async () => {
+  const { trivium, tell, begun } = fedTrivium(['2']);
+  const coverage = new Coverage({ trivium, apply: () => {}, expired: () => {} });
+  const heard: unknown[] = [];
+  const sink = { next: ({ data }: Answer) => heard.push(data), error: () => {}, complete: () => {} };
+  onTestFinished(coverage.subscribe(allUpdates, {}, sink));
+  await coverage.execute(listQuery, {});
+  await expect.poll(begun).toEqual([undefined, '2']);
+  for (const after of [undefined, '2']) tell(after, '3');
+  expect(begun()).toEqual(['2']);
+  tell('2', '4');
+  expect(heard).toEqual([{ shipmentUpdates: { cursor: '3' } }, { shipmentUpdates: { cursor: '4' } }]);
+});
+
+test('a list that is asked for again takes nothing from a subscription of what came before its answer', async () => {
+  const { trivium, tell, begun } = fedTrivium(['1', '3', '4']);
+  const coverage = new Coverage({ trivium, apply: () => {}, expired: () => {} });
+  await coverage.execute(listQuery, {});
+  const heard: unknown[] = [];
+  const sink = { next: ({ data }: Answer) => heard.push(data), error: () => {}, complete: () => {} };
+  onTestFinished(coverage.subscribe(allUpdates, {}, sink));
+  await coverage.execute(listQuery, {});
+  await expect.poll(begun).toEqual(['1', '3']);
+  await coverage.execute(listQuery, {});
+  await expect.poll(begun).toEqual(['1', '4']);
+  for (const cursor of ['2', '3', '4']) tell('1', cursor);
+  expect(begun()).toEqual(['4']);
+  tell('4', '5');
+  expect(heard).toEqual(['2', '3', '4', '5'].map((cursor) => ({ shipmentUpdates: { cursor } })));
+});
