@@ -1,6 +1,6 @@
 import { attempt } from './attempt.js';
 
-/** What a page tells: that it is shown again or the network is back, and what other tabs say. */
+/** What a page tells: that it is shown again, that the network came or went, and what other tabs say. */
 export interface Page {
   /** Tells the other tabs of this gateway that somebody signed out, or else in. */
   announce(isSignOut: boolean): void;
@@ -19,6 +19,7 @@ export function joinPage(url: string, onWake: () => void, onAnnounced: (isSignOu
     document.visibilityState === 'visible' && persisted !== false && onWake();
   tabs?.addEventListener('message', ({ data }) => onAnnounced(data as boolean));
   window.addEventListener('online', onWake);
+  window.addEventListener('offline', onWake);
   window.addEventListener('pageshow', onShown);
   document.addEventListener('visibilitychange', onShown);
   return {
@@ -26,6 +27,7 @@ export function joinPage(url: string, onWake: () => void, onAnnounced: (isSignOu
     leave() {
       tabs?.close();
       window.removeEventListener('online', onWake);
+      window.removeEventListener('offline', onWake);
       window.removeEventListener('pageshow', onShown);
       document.removeEventListener('visibilitychange', onShown);
     },

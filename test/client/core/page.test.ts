@@ -68,6 +68,20 @@ test('a page that comes back is woken by its `pageshow`, one that loads is not: 
   expect(woken).toBe(1);
 });
 
+test('a page is woken when the network goes, too: what is dead is to be found out soon', () => {
+  const page = new EventTarget();
+  vi.stubGlobal('document', Object.assign(new EventTarget(), { visibilityState: 'visible' }));
+  vi.stubGlobal('window', page);
+  onTestFinished(() => void vi.unstubAllGlobals());
+  const woken = vi.fn<() => void>();
+  const { leave } = joinPage('http://127.0.0.1:4000', woken, () => {});
+  for (const event of ['offline', 'online']) page.dispatchEvent(new Event(event));
+  expect(woken).toHaveBeenCalledTimes(2);
+  leave();
+  for (const event of ['offline', 'online']) page.dispatchEvent(new Event(event));
+  expect(woken).toHaveBeenCalledTimes(2);
+});
+
 describe.skipIf(skipBrowserTests).for(['websocket', 'stream'])('in a page, over a %s,', (transport) => {
   beforeAll(async () => {
     const sandbox = await startSandbox();
