@@ -36,6 +36,12 @@ function placeOf(hash: string): Place {
   return { view, id: id || undefined, params: Object.fromEntries(new URLSearchParams(query)) };
 }
 
+/** Whether an address shows what is shown now, but perhaps for other parameters. */
+export function isShown(url: string): boolean {
+  const [there, here] = [new URL(url).hash, location.hash].map(placeOf);
+  return there?.view === here?.view && there?.id === here?.id;
+}
+
 /** The address of a place; parameters without a value are left out. */
 export function hrefOf(
   view: View,

@@ -1,4 +1,5 @@
 import { useState, type ReactElement, type SubmitEvent } from 'react';
+import { useUnsaved } from '../../app/unsaved.js';
 import { useIsShown, useMutation } from '../../data/use-mutation.js';
 import {
   CreateNoteDocument,
@@ -52,6 +53,7 @@ function NoteForm({ note, changed, leave }: NoteDetailProps): ReactElement {
   const draft = useDraft(note);
   const { title, content, tags, isPinned } = draft.values;
   const { save, errors, saved, busy, error } = useSave(note, changed, leave);
+  useUnsaved(draft.isChanged && saved !== draft.values);
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     if (!busy) void save(draft.values);
@@ -138,13 +140,15 @@ interface Draft {
 
 /** What was typed; it stays until the view of this note is left. */
 function useDraft(note: NoteRowFragment | undefined) {
-  const [values, setValues] = useState<Draft>({
+  const [begun] = useState<Draft>({
     title: note?.title ?? '',
     content: note?.content ?? '',
     tags: note?.tags.map(({ name }) => name).join(', ') ?? '',
     isPinned: note?.isPinned ?? false,
   });
-  return { values, set: (change: Partial<Draft>) => setValues((now) => ({ ...now, ...change })) };
+  const [values, setValues] = useState(begun);
+  const set = (change: Partial<Draft>): void => setValues((now) => ({ ...now, ...change }));
+  return { values, set, isChanged: JSON.stringify(values) !== JSON.stringify(begun) };
 }
 
 /** Creates or changes the note; `errors` has what is wrong with what was typed. */
