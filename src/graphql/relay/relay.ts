@@ -42,16 +42,22 @@ function encodeId(type: string, id: string): string {
 }
 
 function decodeId(globalId: string): Named | undefined {
-  try {
-    const pair: unknown = JSON.parse(Buffer.from(globalId, 'base64url').toString('utf8'));
-    if (!Array.isArray(pair)) return undefined;
-    const [type, id] = pair as unknown[];
-    if (typeof type !== 'string' || typeof id !== 'string' || encodeId(type, id) !== globalId)
-      return undefined;
-    return { type, id };
-  } catch {
-    return undefined;
-  }
+  const text = Buffer.from(globalId, 'base64url').toString('utf8');
+  if (!isPair(text)) return undefined;
+  const [type, id] = JSON.parse(text) as [string, string];
+  return encodeId(type, id) === globalId ? { type, id } : undefined;
+}
+
+const pairBegin = /^\["\w{1,64}","/;
+const escapes = /\\(?:["\\bfnrt]|u[\da-f]{4})/g;
+// oxlint-disable-next-line no-control-regex -- JSON has none of them in a string
+const special = /["\\\0-\x1f]/;
+
+/** Whether it is a type and an id as JSON. Of another text, `JSON.parse` would take long to say what is wrong. */
+function isPair(text: string): boolean {
+  const [begin] = pairBegin.exec(text) ?? [];
+  if (begin === undefined || !text.endsWith('"]')) return false;
+  return !special.test(text.slice(begin.length, -2).replace(escapes, ''));
 }
 
 /** The id part of a global id of this type; undefined for anything else. */
