@@ -184,7 +184,7 @@ async function run(
   if (result.data === undefined) return answer.refuseAll(result.errors ?? [], extensions);
   const whole = extensions ? { ...result, extensions } : result;
   const parts = await answerParts(whole, breathe, (bytes) => work.memory.keep(bytes));
-  if (parts) return stream.finish(parts.join(''));
+  if (parts) return stream.answer(parts, breathe);
   meter.refused('stream', withheld.errors);
   return answer.again(withheld.errors);
 }

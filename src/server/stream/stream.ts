@@ -2,14 +2,19 @@ import type { ServerResponse } from 'node:http';
 import type { Place } from '../../events/log/log-position.js';
 import type { Holding } from '../../lib/memory-ledger.js';
 import type { Done, Outlet } from '../live/outlet.js';
+import type { Breathe } from '../operation/admission.js';
+import { encodeText } from '../operation/answer-text.js';
 import { maxWaitingBytes } from '../ws/socket/backpressure.js';
 import type { Answer } from './answer.js';
 import { againDelayMs, type StreamFormat } from './stream-format.js';
 
 /** In bytes: what may wait without being charged. */
 const littleWaiting = 16 * 1024;
-/** How long a client may take to read the end, before it is cut off. */
+/** How long a client may take to read the end of its updates, before it is cut off: it can resume. */
 const closeMs = 5_000;
+
+/** Stands for a result, which cannot hold this character. */
+const placeholder = '\0';
 
 /** Makes the cursor of a place. */
 export type CursorOf = (place: Place) => string;
@@ -99,7 +104,13 @@ export class Stream implements Outlet {
     this.#write(this.#format.heartbeat(this.#cursor));
   }
 
-  /** Sends the only result that there is, or the last one, and completes. */
+  /** Sends the only result that there is, in parts, between which others are served, and completes. */
+  async answer(parts: readonly string[], breathe: Breathe): Promise<void> {
+    const [before = '', after = ''] = this.#format.next(placeholder, undefined).split(placeholder);
+    this.#end(await encodeText([before, ...parts, after, this.#format.complete()], breathe));
+  }
+
+  /** Sends the last result, and completes. */
   finish(payload: string): void {
     this.#end(this.#format.next(payload, undefined) + this.#format.complete());
   }
@@ -114,12 +125,14 @@ export class Stream implements Outlet {
     this.#end(this.#format.again(againDelayMs()));
   }
 
-  #end(last: string): void {
+  #end(last: string | Buffer): void {
     if (this.#hasEnded) return;
-    this.#write(this.#response ? last : this.#format.open(undefined) + last);
+    if (!this.#response) this.#write(this.#format.open(undefined));
+    this.#write(last);
     this.#hasEnded = true;
     const response = this.#response!;
     response.end();
+    if (!this.isSubscription) return; // any answer may take long to read
     const late = setTimeout(() => response.destroy(), closeMs).unref();
     response.once('close', () => clearTimeout(late));
   }

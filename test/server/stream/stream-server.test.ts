@@ -402,6 +402,18 @@ describe('what passes is asked for again', () => {
     },
   );
 
+  test('but not with an answer to a query that takes long to read', { timeout: 60_000 }, async () => {
+    const fields = Array.from({ length: 400 }, (_, at) => `a${at}: _service { sdl }`);
+    const { response } = await open(`{ ${fields.join(' ')} }`);
+    response.pause();
+    await new Promise((resolve) => setTimeout(resolve, 6_000)); // updates would be cut off after five seconds
+    const whole = await text(response);
+    expect(whole.length).toBeGreaterThan(12_000_000);
+    expect(whole).toMatch(
+      /^:\n\nevent: next\ndata: \{"data":\{"a0":[^]*\}\n\nid: complete\nevent: complete\ndata: \n\n$/,
+    );
+  });
+
   test('when the gateway stops', async () => {
     const own = await startTestbed({ sandbox: testbed.sandbox });
     testbed.sandbox.deliverTo(testbed.url);
