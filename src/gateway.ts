@@ -32,7 +32,7 @@ import type { SandboxInfo } from './server/pages/pages.js';
 import { startServer } from './server/server.js';
 import { watchDocuments } from './server/documents/watched-manifest.js';
 import { ownDocuments } from './generated/own-documents.js';
-import { countLists, createTally } from './server/operation/cost/list-cost.js';
+import { countFailures, countLists, createTally } from './server/operation/cost/list-cost.js';
 import { Grants, type GrantTable } from './domains/sessions/grants.js';
 import { createSessions } from './domains/sessions/sessions.js';
 import { toUser } from './domains/sessions/user.js';
@@ -112,7 +112,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
     const listenUrl = config.databaseListenUrl;
     const opening = openDatabase(config.databaseUrl, { writer, listenUrl, log: telemetry.log });
     // While the database is opened, by a thread of its own or over the network.
-    const schema = countLists(createSchema(modules.schema, config.introspection));
+    const schema = countFailures(countLists(createSchema(modules.schema, config.introspection)));
     const database = begun(await opening);
     void database.lost.then((err) =>
       telemetry.log.fatal({ err }, 'this process can no longer write to the database and must exit'),

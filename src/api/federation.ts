@@ -4,7 +4,7 @@ import { GatewayError } from '../graphql/errors.js';
 import { fromGlobalId, maxEntities } from '../graphql/relay/relay.js';
 import { member } from '../lib/json.js';
 import type { Context } from './context.js';
-import { eachOrError, findByType, isNodeType, type Node } from './nodes.js';
+import { findEach, findByType, isNodeType, type Node } from './nodes.js';
 import { serviceKeys } from './schema-text.js';
 
 /**
@@ -26,16 +26,28 @@ export function federationResolvers(sdl: () => string, introspection: boolean): 
             'BAD_USER_INPUT',
             `\`representations\` has ${representations.length} entities; at most ${maxEntities} are allowed.`,
           );
-        return eachOrError(representations.map((one) => findEntity(one, context)));
+        return findEach(representations, (one) => findEntity(one, context), context);
       },
     },
   };
 }
 
+// There may be a thousand of the same, each of which would take long to make.
+const noType = new GatewayError('BAD_USER_INPUT', 'A representation needs the `__typename` of an entity.');
+const noKeys = new Map<string, GatewayError>();
+
+function noKey(type: string, key: string | undefined): GatewayError {
+  const names = key === undefined ? '`id`' : `\`id\` or \`${key}\``;
+  const known =
+    noKeys.get(type) ??
+    new GatewayError('BAD_USER_INPUT', `A representation of ${type} needs ${names}, as a string.`);
+  noKeys.set(type, known);
+  return known;
+}
+
 async function findEntity(representation: unknown, context: Context): Promise<Node | null> {
   const type = member(representation, '__typename');
-  if (typeof type !== 'string' || !isNodeType(type))
-    throw new GatewayError('BAD_USER_INPUT', 'A representation needs the `__typename` of an entity.');
+  if (typeof type !== 'string' || !isNodeType(type)) throw noType;
   const id = member(representation, 'id');
   if (typeof id === 'string') {
     const named = fromGlobalId(id);
@@ -44,6 +56,5 @@ async function findEntity(representation: unknown, context: Context): Promise<No
   const key = serviceKeys[type];
   const serviceId = key === undefined ? undefined : member(representation, key);
   if (typeof serviceId === 'string') return findByType(type, serviceId, context);
-  const names = key === undefined ? '`id`' : `\`id\` or \`${key}\``;
-  throw new GatewayError('BAD_USER_INPUT', `A representation of ${type} needs ${names}, as a string.`);
+  throw noKey(type, key);
 }

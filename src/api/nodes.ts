@@ -6,6 +6,7 @@ import { shipmentNodes } from '../domains/shipments/resolvers.js';
 import { webhookNodes } from '../domains/webhooks/resolvers.js';
 import type { ResolversTypes } from '../generated/resolvers.js';
 import { fromGlobalId } from '../graphql/relay/relay.js';
+import { createPace, isTurnShort } from '../lib/async/pace.js';
 import type { Context } from './context.js';
 
 /** An object with a global id. */
@@ -40,8 +41,24 @@ export function findNode(globalId: string, context: Context): Promise<Node | nul
   return named ? findByType(named.type, named.id, context) : Promise.resolve(null);
 }
 
-/** All that is found. Handled one by one only if one fails: GraphQL takes an Error in a list for the error of that item. */
-export function eachOrError(found: readonly Promise<Node | null>[]): Promise<readonly (Node | null)[]> {
-  const foundOrError = () => Promise.all(found.map((one) => one.catch((error: unknown) => error as null)));
+/** To look for a hundred objects is short, but an operation may look for fifty thousand. */
+const pace = createPace(1);
+
+/**
+ * All that is found. Handled one by one only if one fails: GraphQL takes an Error in a list for the error of that item.
+ * Rejects if more fail than an operation may ask for.
+ */
+export async function findEach<Key>(
+  keys: readonly Key[],
+  find: (key: Key) => Promise<Node | null>,
+  { tally, caller }: Pick<Context, 'tally' | 'caller'>,
+): Promise<readonly (Node | null)[]> {
+  if (!isTurnShort()) await pace.turn(caller?.userId);
+  const found = keys.map(find);
+  const foundOrError = async () => {
+    const all = await Promise.all(found.map((one) => one.catch((error: unknown) => error as null)));
+    const failed = all.filter((one: unknown) => one instanceof Error).length;
+    return tally.fails(failed) ? Promise.all(found) : all;
+  };
   return Promise.all(found).catch(foundOrError);
 }

@@ -12,7 +12,7 @@ import { appointmentsResolvers } from '../domains/appointments/resolvers.js';
 import { requireCaller } from '../graphql/caller.js';
 import type { Context } from './context.js';
 import { federationResolvers } from './federation.js';
-import { eachOrError, findNode } from './nodes.js';
+import { findEach, findNode } from './nodes.js';
 import { readSdl, subgraphSdl } from './schema-text.js';
 import { GatewayError } from '../graphql/errors.js';
 import type { Resolvers } from '../generated/resolvers.js';
@@ -74,7 +74,7 @@ const baseResolvers: Resolvers<Context> = {
           'BAD_USER_INPUT',
           `\`ids\` has ${ids.length} ids; at most ${maxNodes} are allowed.`,
         );
-      return eachOrError(ids.map((id) => findNode(id, context)));
+      return findEach(ids, (id) => findNode(id, context), context);
     },
     liveCursor(_, __, context) {
       requireCaller(context);

@@ -162,6 +162,15 @@ describe('_entities', () => {
     expect(answer.data.entities.at(-1)).toMatchObject({ shipmentId: 'shp_b' });
   });
 
+  test('that fail are errors of their own up to a thousand, and refuse the whole query beyond', async () => {
+    const query = (times: number) =>
+      `query ($some: [_Any!]!) { ${Array.from({ length: times }, (_, at) => `e${at}: _entities(representations: $some) { __typename }`).join(' ')} }`;
+    const some = Array.from({ length: 1_000 }, (_, at) => at);
+    expect(codesOf(await testbed.ask(query(1), { some }, token)).length).toBe(1_000);
+    for (let time = 0; time < 3; time += 1)
+      expect(codesOf(await testbed.ask(query(49), { some }, token))).toEqual(['QUERY_TOO_COMPLEX']);
+  });
+
   test.each([
     [1_001, 'BAD_USER_INPUT'],
     [10_000, 'QUERY_TOO_COMPLEX'],

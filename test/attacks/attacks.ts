@@ -123,6 +123,13 @@ function samePost(count: number, body: string, own: Readonly<Record<string, stri
   };
 }
 
+/** Asks for a thousand entities, in as many fields as an operation may have for it. */
+function entities(representationOf: (at: number) => unknown): Attack {
+  const query = `query ($all: [_Any!]!) { ${aliases(49, '_entities(representations: $all) { __typename }')} }`;
+  const body = JSON.stringify({ query, variables: { all: numbers(1_000).map(representationOf) } });
+  return async (target, stop) => samePost(4, body, { authorization: `Bearer ${target.token}` })(target, stop);
+}
+
 /** Delivers payment events, each with this text as a member of its data. */
 async function deliver({ url, payments }: Target, name: string, events: number, text: string): Promise<void> {
   const [id = '', secret = ''] = (payments.split(',')[0] ?? '').split(/=(.*)/s);
@@ -504,6 +511,11 @@ export const attacks: Readonly<Record<string, Attack>> = {
       }),
       { authorization: `Bearer ${target.token}` },
     )(target, stop),
+  'entities that are none, 49,000 of them': entities(() => 0),
+  'shipments by ids that there are not, 49,000 of them': entities((at) => ({
+    __typename: 'Shipment',
+    shipmentId: `${at}`,
+  })),
   'a thousand queries at once on one websocket': overSocket(1, (socket) => {
     for (const id of numbers(1_000))
       socket.send(JSON.stringify({ id: `${id}`, type: 'subscribe', payload: { query: introspection } }));

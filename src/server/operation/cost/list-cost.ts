@@ -1,10 +1,20 @@
-import { defaultFieldResolver, isObjectType, type GraphQLResolveInfo, type GraphQLSchema } from 'graphql';
+import {
+  defaultFieldResolver,
+  GraphQLError,
+  isIntrospectionType,
+  isObjectType,
+  type GraphQLResolveInfo,
+  type GraphQLSchema,
+} from 'graphql';
 import type { Context, Tally } from '../../../api/context.js';
 import { OperationTooComplex } from '../../../graphql/errors.js';
 import { costOfRow, isOpenList, defaultRows } from './cost-estimate.js';
 import { maxCost, maybeApplied, tooManyFields } from './document-limits.js';
 
-/** A tally of the fields that lists add because they are longer than estimated. */
+/** As how many fields one that fails counts: to make its error takes a hundred times as long as to resolve it. */
+const fieldsOfFailure = 50;
+
+/** A tally of the fields that lists add because they are longer than estimated, and of those that fail. */
 export function createTally(): Tally {
   return new ListTally();
 }
@@ -24,6 +34,11 @@ class ListTally implements Tally {
     const cost = this.#rowCosts.get(info.fieldNodes) ?? costOfRow(info);
     this.#rowCosts.set(info.fieldNodes, cost);
     this.#fields += more * cost;
+    return this.exceeded;
+  }
+
+  fails(count: number): boolean {
+    this.#fields += count * fieldsOfFailure;
     return this.exceeded;
   }
 }
@@ -54,4 +69,43 @@ function counted(list: unknown, context: Context, info: GraphQLResolveInfo): unk
   return Promise.reject(
     new OperationTooComplex(isMutation ? `${tooManyFields} ${maybeApplied}` : tooManyFields),
   );
+}
+
+/** Has this schema's resolvers count the fields that fail, and returns it. */
+export function countFailures(schema: GraphQLSchema): GraphQLSchema {
+  for (const type of Object.values(schema.getTypeMap())) {
+    if (!isObjectType(type) || isIntrospectionType(type)) continue;
+    for (const field of Object.values(type.getFields())) {
+      const { resolve } = field;
+      if (!resolve) continue;
+      field.resolve = (source, given, context: Context, info) => {
+        const fail = (error: unknown) => {
+          throw failure(error, context, info);
+        };
+        try {
+          const value: unknown = resolve(source, given, context, info);
+          return value instanceof Promise ? value.catch(fail) : value;
+        } catch (error) {
+          return fail(error);
+        }
+      };
+    }
+  }
+  return schema;
+}
+
+/** Has a path, so that GraphQL takes it as it is: to make an error for each field would take long. */
+function located(message: string): GraphQLError {
+  return new GraphQLError(message, { path: [], originalError: new OperationTooComplex(message) });
+}
+
+const tooManyFailures = located(tooManyFields);
+const tooManyAfterwards = located(`${tooManyFields} ${maybeApplied}`);
+
+/** The error of a field that fails, once it is counted: where there are too many, a query goes on no further. */
+function failure(error: unknown, context: Context, { operation }: GraphQLResolveInfo): unknown {
+  if (!context.tally.fails(1) || error instanceof OperationTooComplex) return error;
+  if (operation.operation === 'mutation') return tooManyAfterwards;
+  context.abort();
+  return tooManyFailures;
 }

@@ -183,6 +183,41 @@ describe('a mutation', () => {
   });
 });
 
+describe('fields that fail', () => {
+  const failing = (count: number) =>
+    numbered(count, 'n').map((alias) => `${alias}: notes(first: -1) { __typename }`);
+  const inTags = (count: number) => `tags { ${failing(count).join(' ')} }`;
+  const few = { email: 'few@example.com', password: 'secret' };
+  let session: string;
+
+  beforeAll(async () => {
+    testbed.sandbox.notes.addUser({ ...few, name: 'Few' });
+    for (const tags of [numbered(5, 'tag'), numbered(5, 'tag')])
+      testbed.sandbox.notes.insert(few.email, { tags }, testbed.sandbox.clock.now());
+    session = await testbed.signIn(few);
+  });
+
+  test('are told one by one up to a thousand, and refuse the whole query beyond', async () => {
+    const byTag = (tags: number) =>
+      `{ ${numbered(tags, 'tag')
+        .map((name) => `${name}: tag(name: "tag0") { ${failing(150).join(' ')} }`)
+        .join(' ')} }`;
+    for (let time = 0; time < 3; time += 1) {
+      // One alone is told of each tag, since it cannot be null.
+      expect(codesOf(await testbed.ask(byTag(2), {}, session))).toEqual(['BAD_USER_INPUT', 'BAD_USER_INPUT']);
+      expect(await testbed.ask(`{ ${first(inTags(210))} }`, {}, session)).toMatchObject(refused);
+    }
+  });
+
+  test('of a mutation are told, whatever their number', async () => {
+    const update = `mutation ($id: ID!) { updateNote(input: { id: $id, title: "New" }) { note { ${inTags(210)} } errors { code } } }`;
+    const { data: found } = await testbed.ask(`{ ${first('id')} }`, {}, session);
+    const { data, errors } = await testbed.ask(update, { id: found.notes.nodes[0].id }, session);
+    expect(data).toEqual({ updateNote: { note: null, errors: [] } });
+    expect(errors?.length).toBe(1);
+  });
+});
+
 test('refuses queries over a websocket as a whole', async () => {
   const socket = testbed.socket(token);
   const query =
