@@ -73,7 +73,7 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     const object = { id: `pay_${long}`, amount: 123_456_789_012_345, currency: 'eur', status: long };
     await ui.testbed.sandbox.webhooks.emitPayment({ object });
     for (const width of [1280, 390]) {
-      await ui.reopen({ viewport: { width, height: 844 } });
+      await ui.page.setViewportSize({ width, height: 844 });
       await ui.page.route('**/graphql', (route) =>
         route.request().postData()?.includes('query Notes(')
           ? route.fulfill({ json: { data: { notes } } })
@@ -156,7 +156,7 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
   });
 
   test('the times of a booking that is made can be read in full on a phone', async () => {
-    await ui.reopen({ viewport: { width: 390, height: 844 }, locale: 'en-US' });
+    await ui.takeOwnPage({ viewport: { width: 390, height: 844 }, locale: 'en-US' });
     await ui.open('#/appointments/new');
     for (const label of ['Starts', 'Ends'])
       expect((await ui.page.getByLabel(label).boundingBox())!.width).toBeGreaterThanOrEqual(220);
@@ -253,6 +253,7 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
   });
 
   test('there is no button to copy where the browser lets no page copy', async () => {
+    await ui.takeOwnPage();
     await ui.page.addInitScript(() =>
       Object.defineProperty(navigator, 'clipboard', { configurable: true, value: undefined }),
     );
@@ -349,7 +350,8 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
   });
 
   test('all of them fit a phone, in the dark', async () => {
-    await ui.reopen({ viewport: { width: 360, height: 740 }, colorScheme: 'dark' });
+    await ui.page.setViewportSize({ width: 360, height: 740 });
+    await ui.page.emulateMedia({ colorScheme: 'dark' });
     for (const view of ['notes', 'appointments', 'webhooks', 'webhooks/endpoints', 'gateway', 'sandbox']) {
       await ui.open(`#/${view}`);
       await ui.page.getByRole('heading', { level: 1 }).waitFor();

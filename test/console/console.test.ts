@@ -153,7 +153,7 @@ describe.skipIf(skipBrowserTests)('the console (needs Chromium)', () => {
   });
 
   test('moves the focus to the detail that takes the place of its row, and back', async () => {
-    await ui.reopen({ viewport: { width: 360, height: 740 } });
+    await ui.page.setViewportSize({ width: 360, height: 740 });
     await emit('shp_focus', 'shipment.created');
     await ui.open('#/shipments');
     const row = ui.page.getByRole('link', { name: /shp_focus/ });
@@ -167,6 +167,7 @@ describe.skipIf(skipBrowserTests)('the console (needs Chromium)', () => {
 
   /** Has the page's websocket pass through `change`, which returns what the page gets instead of a message, or nothing. */
   async function passThrough(change: (message: Message, from: 'page' | 'gateway') => Message | undefined) {
+    await ui.takeOwnPage();
     await ui.page.routeWebSocket('**/graphql', (page) => {
       const gateway = page.connectToServer();
       page.onMessage((text) => {
@@ -334,7 +335,8 @@ describe.skipIf(skipBrowserTests)('the console (needs Chromium)', () => {
   });
 
   test('fits a phone, in the dark', async () => {
-    await ui.reopen({ viewport: { width: 360, height: 740 }, colorScheme: 'dark' });
+    await ui.page.setViewportSize({ width: 360, height: 740 });
+    await ui.page.emulateMedia({ colorScheme: 'dark' });
     await emit('shp_phone', 'shipment.created');
     for (const view of ['#/live', '#/shipments', '#/shipments/shp_phone', '#/payments']) {
       await ui.open(view);
@@ -344,6 +346,7 @@ describe.skipIf(skipBrowserTests)('the console (needs Chromium)', () => {
   });
 
   test('follows updates by server-sent events where a proxy lets no websocket through, and cuts those, too', async () => {
+    await ui.takeOwnPage();
     await ui.page.addInitScript(() => {
       // Asks for an upgrade where there is none: it never opens.
       globalThis.WebSocket = class extends WebSocket {
@@ -428,7 +431,7 @@ describe.skipIf(skipBrowserTests)('the console (needs Chromium)', () => {
     const before = await Promise.all(['Shipments', 'Duplicates', 'Refused'].map(total));
     expect(before.slice(1)).toEqual([1, 1]);
 
-    await ui.reopen({ viewport: { width: 1280, height: 900 }, colorScheme: 'dark' });
+    await ui.page.emulateMedia({ colorScheme: 'dark' });
     let hasFailed = false;
     await ui.page.route('**/graphql', (route) => {
       if (hasFailed || !route.request().postData()?.includes('query RecentShipmentEvents'))
@@ -436,7 +439,7 @@ describe.skipIf(skipBrowserTests)('the console (needs Chromium)', () => {
       hasFailed = true;
       return route.abort();
     });
-    await ui.open('#/live');
+    await ui.page.reload();
     await ui.page.locator('.legend li', { hasText: 'Refused' }).waitFor();
     await expect
       .poll(() => Promise.all(['Shipments', 'Duplicates', 'Refused'].map(total)), soon)

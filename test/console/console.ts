@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { AxeBuilder } from '@axe-core/playwright';
-import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
-import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
+import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished } from 'vitest';
 import type { Environment } from '../../src/config/environment.js';
 import { launchBrowser } from '../support/browser.js';
 import { createTestFile } from '../support/sqlite.js';
@@ -14,7 +14,7 @@ export const other = { email: 'other@example.com', password: 'other', name: 'Ott
 /** Options to poll for what takes a moment in a browser. */
 export const soon = { timeout: 15_000, interval: 100 };
 
-/** The console of a gateway beside a sandbox, opened anew for each test, with nobody signed in. */
+/** The console of a gateway beside a sandbox. A test begins with a page that has only its origin, and nobody signed in. */
 export interface Console {
   readonly page: Page;
   readonly testbed: Testbed;
@@ -22,13 +22,15 @@ export interface Console {
   readonly faults: readonly string[];
   /** Opens an address of the console, signing in the demo user where that is needed. */
   open(hash: string): Promise<void>;
-  /** Opens another page with these options. */
-  reopen(options: BrowserContextOptions): Promise<void>;
+  /** Takes another page for the rest of the test, which may change that page for good; with options, as in another browser. */
+  takeOwnPage(options?: BrowserContextOptions): Promise<void>;
   signIn(email: string, password: string): Promise<void>;
   button(name: string | RegExp): Locator;
   /** Fails if axe finds anything on the page as it is. */
   expectAccessible(): Promise<void>;
 }
+
+const viewport = { width: 1280, height: 900 };
 
 /** Fills the database at an address before the gateway starts on it. */
 type Fill = (databaseUrl: string) => Promise<void>;
@@ -37,8 +39,10 @@ type Fill = (databaseUrl: string) => Promise<void>;
 export function useConsole(settings: Environment = {}, fill?: Fill): Console {
   let testbed: Testbed;
   let browser: Browser;
+  /** One for all tests: it keeps the compiled code of its scripts, half of what it takes to open the console. */
+  let shared: Page;
   let page: Page;
-  let faults: string[] = [];
+  const faults: string[] = [];
 
   beforeAll(async () => {
     await buildPages();
@@ -50,21 +54,23 @@ export function useConsole(settings: Environment = {}, fill?: Fill): Console {
     testbed = await startTestbed({ settings: { ...settings, ...filled } });
     testbed.sandbox.notes.addUser(other);
     browser = await launchBrowser();
+    shared = await openPage(await browser.newContext({ viewport }));
   });
   afterAll(async () => {
     await browser?.close();
     await testbed?.stop();
   });
   beforeEach(async () => {
-    await openPage({ viewport: { width: 1280, height: 900 } });
-    return () => page.context().close();
+    page = shared;
+    await reset(page, testbed.url);
+    faults.length = 0;
   });
 
-  async function openPage(options: BrowserContextOptions): Promise<void> {
-    const context = await browser.newContext(options);
-    page = await context.newPage();
-    page.setDefaultTimeout(60_000);
-    faults = faultsOf(page, testbed.url);
+  async function openPage(context: BrowserContext): Promise<Page> {
+    const opened = await context.newPage();
+    opened.setDefaultTimeout(60_000);
+    collectFaults(opened, testbed.url, faults);
+    return opened;
   }
   const button = (name: string | RegExp) => page.getByRole('button', { name });
 
@@ -95,32 +101,52 @@ export function useConsole(settings: Environment = {}, fill?: Fill): Console {
       if (await button(/Continue as Dana/).isVisible()) await button(/Continue as Dana/).click();
       await button('Sign out').waitFor();
     },
-    async reopen(options) {
-      await page.context().close();
-      await openPage(options);
+    async takeOwnPage(options) {
+      const context = options ? await browser.newContext(options) : shared.context();
+      const own = await openPage(context);
+      onTestFinished(() => (options ? context.close() : own.close()));
+      page = own;
     },
     async expectAccessible() {
       // Without a frame in the page, there is nothing to put together on another page.
-      const { violations } = await new AxeBuilder({ page }).setLegacyMode().analyze();
+      const axe = new AxeBuilder({ page }).setLegacyMode().options({ resultTypes: ['violations'] });
+      const { violations } = await axe.analyze();
       expect(violations.map(({ id, nodes }) => ({ id, nodes: nodes.map(({ html }) => html) }))).toEqual([]);
     },
   };
 }
 
+/**
+ * Leaves a page as a new one is, at an address that runs no script. It has the headers of the console: for others, the
+ * browser would begin a new process.
+ */
+async function reset(page: Page, url: string): Promise<void> {
+  await page.unrouteAll({ behavior: 'ignoreErrors' });
+  await page.context().setOffline(false);
+  for (const opened of page.context().pages()) if (opened !== page) await opened.close();
+  await page.goto(`${url}/favicon.ico`);
+  await page.evaluate(() => {
+    localStorage.clear();
+    sessionStorage.clear();
+  });
+  await page.context().clearCookies();
+  await page.setViewportSize(viewport);
+  await page.emulateMedia({ colorScheme: 'light' });
+  await page.mouse.move(0, 0);
+}
+
 /** Collects what goes wrong on a page from now on; what the browser says of a failed request is the test's affair. */
-function faultsOf(page: Page, url: string): string[] {
-  const found: string[] = [];
+function collectFaults(page: Page, url: string, faults: string[]): void {
   const { host } = new URL(url);
   const note = (address: string): void => {
     if (/^(https?|wss?):/.test(address) && new URL(address).host !== host)
-      found.push(`request to ${address}`);
+      faults.push(`request to ${address}`);
   };
   page.on('request', (request) => note(request.url()));
   page.on('websocket', (socket) => note(socket.url()));
-  page.on('pageerror', ({ message }) => found.push(message));
+  page.on('pageerror', ({ message }) => faults.push(message));
   page.on('console', (line) => {
     if (['error', 'warning'].includes(line.type()) && !/Failed to load resource|WebSocket/.test(line.text()))
-      found.push(line.text());
+      faults.push(line.text());
   });
-  return found;
 }
