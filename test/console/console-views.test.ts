@@ -53,6 +53,69 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     expect(await ui.page.getByLabel('Title').inputValue()).toBe('Being written');
   });
 
+  test('a note that is not saved is asked about before it is left, and no more once it is saved', async () => {
+    await ui.takeOwnPage();
+    await ui.open('#/notes');
+    await ui.page.getByRole('link', { name: 'New note' }).click();
+    await ui.page.getByLabel('Title').fill('Half a note');
+    const asked: string[] = [];
+    let leaves = false;
+    ui.page.on('dialog', (dialog) => {
+      asked.push(dialog.message());
+      return leaves ? dialog.accept() : dialog.dismiss();
+    });
+    await ui.page.getByRole('link', { name: 'Shipments' }).click();
+    await expect.poll(() => asked.length, soon).toBe(1);
+    await ui.page.locator('.row').first().click();
+    await expect
+      .poll(() => asked, soon)
+      .toEqual(Array(2).fill('What you have typed is not saved. Leave it?'));
+    expect(new URL(ui.page.url()).hash).toBe('#/notes/new');
+    expect(await ui.page.getByLabel('Title').inputValue()).toBe('Half a note');
+    await ui.page.getByLabel('Text').fill('and the other half');
+    await exactly('Create').click();
+    await exactly('Delete this note').waitFor();
+    await ui.page.getByRole('link', { name: 'Shipments' }).click();
+    await ui.page.getByRole('heading', { name: 'Shipments' }).waitFor();
+    await ui.page.goBack();
+    await ui.page.getByLabel('Title').fill('Another half');
+    leaves = true;
+    await ui.page.getByRole('link', { name: 'Shipments' }).click();
+    await ui.page.getByRole('heading', { name: 'Shipments' }).waitFor();
+    expect(asked).toHaveLength(3);
+    expect(ui.faults).toEqual([]);
+  });
+
+  test('a booking that is not made is asked about before it is left, by a link, the back button and out of the page', async () => {
+    await ui.takeOwnPage();
+    await ui.open('#/appointments?as=agenda');
+    await ui.page.getByRole('link', { name: 'Book', exact: true }).click();
+    const asked: string[] = [];
+    ui.page.on('dialog', (dialog) => {
+      asked.push(dialog.type());
+      return dialog.dismiss();
+    });
+    const participant = ui.page.getByLabel('Participant 1');
+    await participant.fill('Patient/42');
+    await ui.page.getByRole('link', { name: 'Week', exact: true }).click();
+    await expect.poll(() => new URL(ui.page.url()).hash, soon).toBe('#/appointments/new');
+    await ui.page.getByRole('link', { name: 'Notes' }).click();
+    await expect.poll(() => asked, soon).toEqual(['confirm']);
+    await ui.page.goBack();
+    expect(new URL(ui.page.url()).hash).toBe('#/appointments/new?as=agenda');
+    await expect(ui.page.goBack({ timeout: 1_000 })).rejects.toThrow('Timeout');
+    await expect.poll(() => asked, soon).toEqual(['confirm', 'confirm']);
+    await ui.page.close({ runBeforeUnload: true });
+    await expect.poll(() => asked, soon).toEqual(['confirm', 'confirm', 'beforeunload']);
+    expect(await participant.inputValue()).toBe('Patient/42');
+    await exactly('Book').click();
+    await expect.poll(() => new URL(ui.page.url()).hash, soon).not.toContain('/new');
+    await ui.page.getByRole('link', { name: 'Notes' }).click();
+    await ui.page.getByRole('heading', { name: 'Notes' }).waitFor();
+    expect(asked).toHaveLength(3);
+    expect(ui.faults).toEqual([]);
+  });
+
   test('what could not be saved is not said to be tried again', async () => {
     await ui.open('#/notes/new');
     await ui.page.getByLabel('Title').fill('Not saved');

@@ -1,4 +1,5 @@
 import { useState, type ReactElement, type SubmitEvent } from 'react';
+import { useUnsaved } from '../../app/unsaved.js';
 import { useIsShown, useMutation } from '../../data/use-mutation.js';
 import {
   CreateAppointmentDocument,
@@ -6,6 +7,7 @@ import {
   type AppointmentStatus,
   type ParticipantStatus,
 } from '../../generated/index.js';
+import { useDraft } from '../../parts/draft.js';
 import { ChoiceField, Field, OtherErrors, type UserErrors } from '../../parts/field.js';
 import { Problem } from '../../parts/problem.js';
 import { tomorrowAt, withOffset } from './week.js';
@@ -26,34 +28,52 @@ interface BookingFormProps {
 
 /** A form to book; what is wrong is said beside its field. */
 export function BookingForm({ booked, leave }: BookingFormProps): ReactElement {
-  const [start, setStart] = useState(tomorrowAt(9));
-  const [end, setEnd] = useState(tomorrowAt(9, 30));
-  const [status, setStatus] = useState<AppointmentStatus>('BOOKED');
-  const [participants, setParticipants] = useState<readonly Participant[]>([
-    { reference: 'Patient/', status: 'ACCEPTED' },
-  ]);
+  const draft = useDraft<Booking>({
+    start: tomorrowAt(9),
+    end: tomorrowAt(9, 30),
+    status: 'BOOKED',
+    participants: [{ reference: 'Patient/', status: 'ACCEPTED' }],
+  });
+  const { start, end, status, participants } = draft.values;
   const { book, errors, busy, error } = useBooking(booked, leave);
+  useUnsaved(draft.isChanged);
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
-    if (!busy) void book({ start, end, status, participants });
+    if (!busy) void book(draft.values);
   };
   const paths = ['start', 'end', 'status', ...participants.map((_, index) => referencePath(index))];
   return (
     <form className="form" onSubmit={submit} noValidate>
       <h2>Book an appointment</h2>
       <div className="form-row">
-        <TimeField label="Starts" path="start" errors={errors} value={start} change={setStart} />
-        <TimeField label="Ends" path="end" errors={errors} value={end} change={setEnd} />
+        <TimeField
+          label="Starts"
+          path="start"
+          errors={errors}
+          value={start}
+          change={(at) => draft.set({ start: at })}
+        />
+        <TimeField
+          label="Ends"
+          path="end"
+          errors={errors}
+          value={end}
+          change={(at) => draft.set({ end: at })}
+        />
         <ChoiceField
           label="Status"
           path="status"
           errors={errors}
           values={statuses}
           value={status}
-          change={setStatus}
+          change={(next) => draft.set({ status: next })}
         />
       </div>
-      <Participants participants={participants} change={setParticipants} errors={errors} />
+      <Participants
+        participants={participants}
+        change={(next) => draft.set({ participants: next })}
+        errors={errors}
+      />
       <OtherErrors errors={errors} paths={paths} />
       <Problem error={error} />
       {error && (

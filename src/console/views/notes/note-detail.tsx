@@ -7,6 +7,7 @@ import {
   UpdateNoteDocument,
   type NoteRowFragment,
 } from '../../generated/index.js';
+import { useDraft } from '../../parts/draft.js';
 import { Field, OtherErrors, type UserErrors } from '../../parts/field.js';
 import { Problem } from '../../parts/problem.js';
 import { Moment } from '../../parts/times.js';
@@ -50,7 +51,12 @@ export function NoteDetail({ note, changed, leave }: NoteDetailProps): ReactElem
 }
 
 function NoteForm({ note, changed, leave }: NoteDetailProps): ReactElement {
-  const draft = useDraft(note);
+  const draft = useDraft<Draft>({
+    title: note?.title ?? '',
+    content: note?.content ?? '',
+    tags: note?.tags.map(({ name }) => name).join(', ') ?? '',
+    isPinned: note?.isPinned ?? false,
+  });
   const { title, content, tags, isPinned } = draft.values;
   const { save, errors, saved, busy, error } = useSave(note, changed, leave);
   useUnsaved(draft.isChanged && saved !== draft.values);
@@ -136,19 +142,6 @@ interface Draft {
   readonly content: string;
   readonly tags: string;
   readonly isPinned: boolean;
-}
-
-/** What was typed; it stays until the view of this note is left. */
-function useDraft(note: NoteRowFragment | undefined) {
-  const [begun] = useState<Draft>({
-    title: note?.title ?? '',
-    content: note?.content ?? '',
-    tags: note?.tags.map(({ name }) => name).join(', ') ?? '',
-    isPinned: note?.isPinned ?? false,
-  });
-  const [values, setValues] = useState(begun);
-  const set = (change: Partial<Draft>): void => setValues((now) => ({ ...now, ...change }));
-  return { values, set, isChanged: JSON.stringify(values) !== JSON.stringify(begun) };
 }
 
 /** Creates or changes the note; `errors` has what is wrong with what was typed. */
