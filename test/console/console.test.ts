@@ -231,6 +231,8 @@ describe.skipIf(skipBrowserTests)('the console (needs Chromium)', () => {
       await expect.poll(() => ui.page.getByText(grant, { exact: true }).count(), soon).toBe(1);
       await ui.expectAccessible();
     }
+    await ui.page.goto(`${ui.testbed.url}/#/appointments/new`);
+    await ui.page.locator('.split-detail').getByText('appointments:write').waitFor();
   });
 
   test('says that there is nothing to follow to who follows nothing, whoever did before', async () => {

@@ -18,6 +18,12 @@ const pageSize = 100;
 /** The `id` in the address of a booking that is being made. */
 const newId = 'new';
 
+const takesGrant = (
+  <>
+    Booking takes the grant <code>appointments:write</code>.
+  </>
+);
+
 /** The bookings of a week, as a grid or as an agenda, and a form to book. */
 export function AppointmentsView({ place }: ViewProps): ReactElement {
   const { params, id } = place;
@@ -49,9 +55,7 @@ export function AppointmentsView({ place }: ViewProps): ReactElement {
             Book
           </a>
         ) : (
-          <span className="quiet small">
-            Booking takes the grant <code>appointments:write</code>.
-          </span>
+          <span className="quiet small">{takesGrant}</span>
         )
       }
       filters={<WeekBar monday={monday} isAgenda={isAgenda} hrefWith={hrefWith} />}
@@ -118,7 +122,7 @@ function detailOf(
   { bookings, mayBook, hasBegun, ...form }: DetailProps,
 ): ReactElement | undefined {
   if (id === undefined) return undefined;
-  if (id === newId && mayBook) return <BookingForm {...form} />;
+  if (id === newId) return mayBook ? <BookingForm {...form} /> : <p className="quiet">{takesGrant}</p>;
   const booking = bookings.find((one) => one.id === id);
   if (booking) return <BookingDetail booking={booking} />;
   return <p className="quiet">{hasBegun ? 'It is not in this week.' : 'Loading …'}</p>;
