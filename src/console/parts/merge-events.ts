@@ -1,10 +1,15 @@
-/** Live events before those that were read, in log order, newest first, each once. */
+/**
+ * Live events and those that were read, each in log order, newest first, in that order and each once. Live events that
+ * came before all that was read last are after these.
+ */
 export function mergeEvents<Event extends { readonly id: string }, Read extends Event>(
   live: readonly Event[],
   read: readonly Read[],
 ): readonly (Event | Read)[] {
   const known = new Set(read.map(({ id }) => id));
-  return [...live.filter(({ id }) => !known.has(id)), ...read];
+  const at = live.findIndex(({ id }) => known.has(id));
+  if (at < 0) return [...live, ...read];
+  return [...live.slice(0, at), ...read, ...live.slice(at).filter(({ id }) => !known.has(id))];
 }
 
 /** That of two states of an entity which more events were folded into. */
