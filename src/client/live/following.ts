@@ -49,6 +49,7 @@ export class Following<State extends Asked> {
   /** Where it is in the log: its answer's `liveCursor`, moved on by each update. */
   #cursor: string | undefined;
   #part: Part | undefined;
+  #isAboutToTell = false;
   /** Counts what was begun, so that the answer to what was given up is not heard any more. */
   #epoch = 0;
 
@@ -100,13 +101,18 @@ export class Following<State extends Asked> {
     return failure;
   }
 
-  /** Changes the state, and tells whoever listens. */
+  /** Changes the state, and tells whoever listens soon: once for many changes, as when a page catches up. */
   show(change: Partial<State>): void {
     const next = { ...this.#state, ...change };
     const isSame = (Object.keys(next) as (keyof State)[]).every((key) => next[key] === this.#state[key]);
     if (isSame) return;
     this.#state = next;
-    for (const listener of this.#listeners) callBack(listener);
+    if (this.#isAboutToTell) return;
+    this.#isAboutToTell = true;
+    setTimeout(() => {
+      this.#isAboutToTell = false;
+      for (const listener of this.#listeners) callBack(listener);
+    });
   }
 
   /** Asks for all of it, until that is answered for good. */

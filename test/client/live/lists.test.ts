@@ -277,3 +277,21 @@ test('a listener of a list that throws keeps nothing from the others', async () 
   expect(seen.at(-1)).toBe(false);
   expect(list.state.error).toBeUndefined();
 });
+
+test('a listener of a list that catches up is told of all that came at a time, not of each update', async () => {
+  const { trivium, answers, sinks } = createManual();
+  const list = createLiveList(trivium, 'shipments');
+  const listener = vi.fn<() => void>();
+  onTestFinished(list.listen(listener));
+  answers.pop()!({ liveCursor: 'begun', shipments: { edges: [], pageInfo: { hasNextPage: false } } });
+  await expect.poll(() => sinks.length).toBe(1);
+  await expect.poll(() => listener.mock.calls.length).toBeGreaterThan(0);
+  const told = listener.mock.calls.length;
+  for (let revision = 1; revision <= 600; revision++) {
+    const shipment = { id: `shp_${revision % 30}`, revision, updatedAt: '2030-01-01T00:00:00Z' };
+    sinks[0]!.next({ data: { shipmentUpdates: { cursor: `at ${revision}`, shipment } } });
+    await Promise.resolve();
+  }
+  expect(list.state.entities).toHaveLength(30);
+  await expect.poll(() => listener.mock.calls.length).toBe(told + 1);
+});
