@@ -116,6 +116,41 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     expect(ui.faults).toEqual([]);
   });
 
+  test('a payment with many events is not read for each, and says that its newest are shown', async () => {
+    const emit = () => ui.testbed.sandbox.webhooks.emitPayment({ object: { id: 'pay_many' } });
+    await emit();
+    await ui.open('#/payments/pay_many');
+    await ui.page.getByRole('heading', { name: '1 event', exact: true }).waitFor();
+    await expect.poll(() => ui.page.locator('.light').innerText(), soon).toBe('Live');
+    let asked = 0;
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    await ui.page.route('**/graphql', async (route) => {
+      if (!route.request().postData()?.includes('query Payment(')) return route.continue();
+      asked++;
+      await held;
+      return route.continue();
+    });
+    for (let many = 2; many <= 25; many++) await emit();
+    await ui.page.getByRole('heading', { name: '25 events', exact: true }).waitFor();
+    expect(asked).toBeLessThan(5);
+    release();
+    await ui.page.getByRole('heading', { name: '24 newest events' }).waitFor();
+    await ui.page.getByText('Older events are not shown.').waitFor();
+  });
+
+  test('a shipment with many events is read again, and says that its newest are shown', async () => {
+    const emit = () => ui.testbed.sandbox.webhooks.emitShipment({ shipment: { id: 'shp_many' } });
+    await emit();
+    await ui.open('#/shipments/shp_many');
+    await ui.page.getByRole('heading', { name: '1 event', exact: true }).waitFor();
+    await expect.poll(() => ui.page.locator('.light').innerText(), soon).toBe('Live');
+    for (let many = 2; many <= 120; many++) await emit();
+    await ui.page.getByRole('heading', { name: /^1\d\d newest events$/ }).waitFor();
+    await ui.page.getByText('Older events are not shown.').waitFor();
+    expect(ui.faults).toEqual([]);
+  });
+
   test('what could not be saved is not said to be tried again', async () => {
     await ui.open('#/notes/new');
     await ui.page.getByLabel('Title').fill('Not saved');

@@ -1,8 +1,9 @@
-import { useMemo, useState, type ReactElement } from 'react';
+import { useMemo, type ReactElement } from 'react';
 import { createdMs } from '../../data/live-event.js';
 import type { PaymentUpdate } from '../../data/live-feed.js';
 import { usePaymentUpdates } from '../../data/use-live.js';
 import { useQuery } from '../../data/use-query.js';
+import { useRecentUpdates } from '../../data/use-recent-updates.js';
 import { PaymentDocument, type PaymentEventPartsFragment } from '../../generated/index.js';
 import { Disclosure } from '../../parts/disclosure.js';
 import { Facts } from '../../parts/facts.js';
@@ -17,11 +18,19 @@ import { Amount, ModeBadge } from './amount.js';
 
 type PaymentEvent = PaymentEventPartsFragment & { readonly data?: unknown };
 
+/** An update has no data: that is read with the payment. */
+const readAfter = 1;
+
 /** One payment: its state, and each of its events with its data. */
 export function PaymentDetail({ paymentId }: { readonly paymentId: string }): ReactElement {
-  const { data, error, loading, reload } = useQuery(PaymentDocument, { paymentId });
-  const updates = useUpdatesOf(paymentId, reload);
+  const query = useQuery(PaymentDocument, { paymentId });
+  const { data, error, loading, reload } = query;
+  const [updates, add] = useRecentUpdates<PaymentUpdate>(readAfter, query);
+  usePaymentUpdates((update) => {
+    if (update.payment.paymentId === paymentId) add(update);
+  }, reload);
   const payment = latest(updates[0]?.payment, data?.payment);
+  const hasOlder = data?.payment?.events.pageInfo.hasNextPage;
   const events = useMemo<readonly PaymentEvent[]>(
     () =>
       mergeEvents<PaymentEvent, PaymentEvent>(
@@ -57,13 +66,13 @@ export function PaymentDetail({ paymentId }: { readonly paymentId: string }): Re
           ['Newest event', <Moment key="time" at={payment.updatedAt} />],
         ]}
       />
-      <h3>{count(events.length, 'event')}</h3>
+      <h3>{count(events.length, hasOlder ? 'newest event' : 'event')}</h3>
       <ol className="timeline">
         {timeline(events, ({ created }) => createdMs(created)).map((placed) => (
           <Step key={placed.event.id} placed={placed} />
         ))}
       </ol>
-      {data?.payment?.events.pageInfo.hasNextPage && <p className="quiet">Older events are not shown.</p>}
+      {hasOlder && <p className="quiet">Older events are not shown.</p>}
     </>
   );
 }
@@ -110,15 +119,4 @@ function Step({ placed }: { readonly placed: Placed<PaymentEvent> }): ReactEleme
       )}
     </li>
   );
-}
-
-/** The updates of one payment since its view opened, newest first; their data is read with the payment anew. */
-function useUpdatesOf(paymentId: string, reload: () => void): readonly PaymentUpdate[] {
-  const [updates, setUpdates] = useState<readonly PaymentUpdate[]>([]);
-  usePaymentUpdates((update) => {
-    if (update.payment.paymentId !== paymentId) return;
-    setUpdates((now) => [update, ...now]);
-    reload();
-  }, reload);
-  return updates;
 }

@@ -1,8 +1,9 @@
-import { useMemo, useState, type ReactElement } from 'react';
+import { useMemo, type ReactElement } from 'react';
 import { msOf } from '../../data/instant.js';
 import type { ShipmentUpdate } from '../../data/live-feed.js';
 import { useShipmentUpdates } from '../../data/use-live.js';
 import { useQuery } from '../../data/use-query.js';
+import { useRecentUpdates } from '../../data/use-recent-updates.js';
 import { ShipmentDocument, type ShipmentEventPartsFragment } from '../../generated/index.js';
 import { Facts } from '../../parts/facts.js';
 import { latest, mergeEvents } from '../../parts/merge-events.js';
@@ -13,11 +14,19 @@ import { count } from '../../parts/words.js';
 import { StageBadge, StageTrack } from './stages.js';
 import { timeline, type Placed } from '../../parts/timeline.js';
 
+/** As many events as are read at once. */
+const readAfter = 100;
+
 /** One shipment: how far along it is, and each of its events. */
 export function ShipmentDetail({ shipmentId }: { readonly shipmentId: string }): ReactElement {
-  const { data, error, loading, reload } = useQuery(ShipmentDocument, { shipmentId });
-  const updates = useUpdatesOf(shipmentId, reload);
+  const query = useQuery(ShipmentDocument, { shipmentId });
+  const { data, error, loading, reload } = query;
+  const [updates, add] = useRecentUpdates<ShipmentUpdate>(readAfter, query);
+  useShipmentUpdates((update) => {
+    if (update.shipment.shipmentId === shipmentId) add(update);
+  }, reload);
   const shipment = latest(updates[0]?.shipment, data?.shipment);
+  const hasOlder = data?.shipment?.events.pageInfo.hasNextPage;
   const events = useMemo(
     () =>
       mergeEvents(
@@ -51,13 +60,13 @@ export function ShipmentDetail({ shipmentId }: { readonly shipmentId: string }):
           ['Newest event', <Moment key="time" at={shipment.updatedAt} />],
         ]}
       />
-      <h3>{count(events.length, 'event')}</h3>
+      <h3>{count(events.length, hasOlder ? 'newest event' : 'event')}</h3>
       <ol className="timeline">
         {timeline(events, ({ occurredAt }) => msOf(occurredAt)).map((placed) => (
           <Step key={placed.event.id} placed={placed} />
         ))}
       </ol>
-      {data?.shipment?.events.pageInfo.hasNextPage && <p className="quiet">Older events are not shown.</p>}
+      {hasOlder && <p className="quiet">Older events are not shown.</p>}
     </>
   );
 }
@@ -94,13 +103,4 @@ function Step({ placed }: { readonly placed: Placed<ShipmentEventPartsFragment> 
       </p>
     </li>
   );
-}
-
-/** The updates of one shipment since its view opened, newest first. */
-function useUpdatesOf(shipmentId: string, missed: () => void): readonly ShipmentUpdate[] {
-  const [updates, setUpdates] = useState<readonly ShipmentUpdate[]>([]);
-  useShipmentUpdates((update) => {
-    if (update.shipment.shipmentId === shipmentId) setUpdates((now) => [update, ...now]);
-  }, missed);
-  return updates;
 }
