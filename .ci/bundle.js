@@ -7,41 +7,7 @@ import { defineConfig } from 'vite';
 /** Left out, since it looks for its native code next to itself. */
 const leftOut = ['@photostructure/sqlite'];
 
-/**
- * What the gateway does not use, but would load: who imports it, and what it gets instead, an eighth of a start in all.
- * If an update of a package moves a file, the build fails.
- *
- * @type {readonly { name: string, importer: RegExp, code: string }[]}
- */
-const unused = [
-  {
-    name: 'undici', // but for its pool of connections
-    importer: /\/src\/upstream\//,
-    code: `
-      export { default as Pool } from 'undici/lib/dispatcher/pool.js';
-      export { default as errors } from 'undici/lib/core/errors.js';`,
-  },
-  // For JSON schemas of routes, which have none.
-  { name: '@fastify/ajv-compiler', importer: /\/fastify\/lib\//, code: 'module.exports = () => null;' },
-  {
-    name: '@fastify/fast-json-stringify-compiler',
-    importer: /\/fastify\/lib\//,
-    code: 'module.exports = () => null;',
-  },
-  // For the option `wildcard: false`.
-  { name: 'glob', importer: /\/@fastify\/static\//, code: 'module.exports = {};' },
-];
-
-const withoutUnused = {
-  name: 'without-unused',
-  enforce: 'pre',
-  resolveId: (id, from = '') =>
-    unused.some(({ name, importer }) => id === name && importer.test(from)) ? `\0${id}` : undefined,
-  load: (id) => unused.find(({ name }) => id === `\0${name}`)?.code,
-};
-
 export default defineConfig({
-  plugins: [withoutUnused],
   publicDir: false,
   // Resolves to the same files as Node.js does, so that there is only one copy of `graphql`.
   resolve: { extensions: ['.js', '.json'] },
