@@ -195,6 +195,19 @@ function together(count: number, begin: string, end: string): Attack {
   };
 }
 
+/** Opens so many connections at once, again and again, and writes the request to each so many times. */
+function knocking(count: number, request: string, times: number): Attack {
+  const whole = request.repeat(times);
+  return async (target, stop) => {
+    while (!stop.aborted) {
+      const sockets = numbers(count).map(() => dial(target, stop));
+      for (const socket of sockets) socket.write(whole);
+      await new Promise((resolve) => setTimeout(resolve, 3_000));
+      for (const socket of sockets) socket.destroy();
+    }
+  };
+}
+
 /** The first line and headers of a GET that counts as sent by no form. */
 const get = (path: string, headers = '') =>
   `GET ${path} HTTP/1.1\r\nHost: x\r\nApollo-Require-Preflight: x\r\n${headers}`;
@@ -403,6 +416,12 @@ export const attacks: Readonly<Record<string, Attack>> = {
       for (const socket of sockets) socket.destroy();
     }
   },
+  'pipelined streams on 300 new connections': knocking(
+    300,
+    get('/graphql?query={__typename}', 'Accept: text/event-stream\r\n') + '\r\n',
+    200,
+  ),
+  'pipelined schemas on 3,000 new connections': knocking(3_000, get('/schema.graphql') + '\r\n', 20),
   'pipelined deliveries without an end': async (target, stop) => {
     const whole = 'GET /webhooks/a/b HTTP/1.1\r\nHost:x\r\n\r\n'.repeat(1_500);
     while (!stop.aborted) {

@@ -13,12 +13,18 @@ export interface Pace {
 
 /** In milliseconds: once a turn has worked for so long, no more begins in it. */
 const maxTurnMs = 8;
+/** The same while connections arrive: of those that wait, Node.js accepts one in each turn. */
+const maxHurriedTurnMs = 1;
 /** In milliseconds: after a shorter piece, one turn is enough for others. */
 const longMs = 20;
 const longestRestMs = 250;
+const maxTurnsHeldBack = 9;
 
 let turnBegan = 0;
 let isTurn = false;
+/** This turn and those after it that are to be short. */
+let hurriedTurns = 0;
+let arrivals = 0;
 /** One for all turns: to set it anew takes less than a new one. */
 const turnEnd = setTimeout(() => (isTurn = false), 0).unref();
 
@@ -28,9 +34,19 @@ export function isTurnShort(): boolean {
   if (!isTurn) {
     isTurn = true;
     turnBegan = now;
+    if (hurriedTurns > 0) hurriedTurns -= 1;
     turnEnd.refresh(); // not an immediate: one that is set in another comes only after the next turn's input
   }
-  return now - turnBegan <= maxTurnMs;
+  return now - turnBegan <= (hurriedTurns > 0 ? maxHurriedTurnMs : maxTurnMs);
+}
+
+/**
+ * To be called when a connection has been accepted. More of them may wait, of which Node.js accepts one in each turn: so
+ * this turn and the next are shorter, and reading is held back.
+ */
+export function noteArrival(): void {
+  arrivals += 1;
+  hurriedTurns = 2;
 }
 
 /** A pace of at most so many pieces of work in a turn of the event loop. */
@@ -38,8 +54,14 @@ export function createPace(perTurn: number): Pace {
   return new LanePace(perTurn);
 }
 
+/** The same for pieces that have a socket read: while connections arrive, one begins in every tenth turn. */
+export function createReadingPace(perTurn: number): Pace {
+  return new LanePace(perTurn, true);
+}
+
 class LanePace implements Pace {
   readonly #perTurn: number;
+  readonly #isReading: boolean;
   /** What waits; the first lane is the next. */
   readonly #lanes = new Map<string, (() => void)[]>();
   #waiting = 0;
@@ -47,11 +69,14 @@ class LanePace implements Pace {
   #scheduled = 0;
   #isResting = false;
   #hasBegun = false;
-  /** No piece was begun in the turn before, which other work had made long: then one is in this, however long it is. */
-  #isOverdue = false;
+  /** Turns without a piece, since other work had made them long or it was held back. */
+  #turnsWithout = 0;
+  /** How many connections had arrived before this turn. */
+  #arrivalsBefore = 0;
 
-  constructor(perTurn: number) {
+  constructor(perTurn: number, isReading = false) {
     this.#perTurn = perTurn;
+    this.#isReading = isReading;
   }
 
   get isFree(): boolean {
@@ -130,15 +155,21 @@ class LanePace implements Pace {
   /** A callback for each piece of work: its microtasks run before the next callback, which knows how long that took. */
   readonly #beginNext = (): void => {
     this.#scheduled -= 1;
-    const piece = !this.#isResting && (isTurnShort() || this.#isOverdue) ? this.#next() : undefined;
+    const piece = !this.#isResting && this.#mayBegin() ? this.#next() : undefined;
     if (piece) {
-      this.#isOverdue = false;
+      this.#turnsWithout = 0;
       this.#hasBegun = true;
       this.#do(piece);
     }
     if (this.#scheduled > 0) return;
-    this.#isOverdue = !this.#hasBegun && this.#waiting > 0;
+    if (!this.#hasBegun && this.#waiting > 0) this.#turnsWithout += 1;
     this.#hasBegun = false;
+    this.#arrivalsBefore = arrivals;
     this.#schedule();
   };
+
+  #mayBegin(): boolean {
+    if (this.#isReading && arrivals > this.#arrivalsBefore) return this.#turnsWithout >= maxTurnsHeldBack;
+    return isTurnShort() || this.#turnsWithout > 0;
+  }
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { networkOf } from '../../domains/sessions/network.js';
+import { createReadingPace, noteArrival } from '../../lib/async/pace.js';
 import { networkCaller, type Holding, type MemoryLedger } from '../../lib/memory-ledger.js';
 import { createWarnings } from '../../lib/telemetry/rate-limited-log.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
@@ -37,6 +38,14 @@ interface Client {
   isProtected: boolean;
 }
 
+/** Reads from a new connection once those that wait with it are accepted. */
+function readInTurn(socket: Socket, turn: Promise<void>): void {
+  noteArrival();
+  // Only then: the HTTP server has it resume in the next tick.
+  process.nextTick(() => socket.pause());
+  void turn.then(() => socket.resume());
+}
+
 /**
  * Connections that hold memory in the ledger. When there are as many as may be, one that is not known is closed for
  * each new one: the earliest of the network that has most.
@@ -51,6 +60,8 @@ export function createClientConnections(
   /** Connections that are not known, the earliest first, by their network. */
   const unknown = new Map<string, Set<Socket>>();
   let open = 0;
+
+  const reading = createReadingPace(1);
 
   function closeOne(): void {
     let largest = new Set<Socket>();
@@ -85,6 +96,7 @@ export function createClientConnections(
       socket.on('close', forget);
       if (!holding.resize(connectionBytes)) socket.destroy();
       else if (open > most) closeOne();
+      readInTurn(socket, reading.turn(caller));
     },
     protect(socket) {
       const client = clients.get(socket);

@@ -1,6 +1,6 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test, vi } from 'vitest';
-import { createPace, isTurnShort } from '../../../src/lib/async/pace.js';
+import { createPace, createReadingPace, isTurnShort, noteArrival } from '../../../src/lib/async/pace.js';
 
 /** Keeps the event loop busy. */
 function work(ms: number): void {
@@ -90,6 +90,47 @@ describe('a pace', () => {
     for (let pieces = 0; pieces < 5; pieces += 1) await pace.turn();
     expect(turns).toBeLessThan(15);
     turns = 50;
+  });
+
+  test('does less in a turn in which a connection has arrived', async () => {
+    const pace = createPace(10);
+    /** The most of several tries: the machine may be busy. */
+    async function doneAtOnce(before: () => void): Promise<number> {
+      const found: number[] = [];
+      for (let tries = 0; tries < 5; tries += 1) {
+        await sleep(20); // in a turn of its own
+        before();
+        let done = 0;
+        const all = Array.from({ length: 3 }, () => pace.do(() => (work(2), (done += 1))));
+        found.push(done);
+        await Promise.all(all);
+      }
+      return Math.max(...found);
+    }
+    expect(await doneAtOnce(() => undefined)).toBe(3);
+    expect(await doneAtOnce(noteArrival)).toBe(1);
+  });
+
+  test('reads once no connection arrives, or in every tenth turn', async () => {
+    const pace = createReadingPace(4);
+    const reads = Array.from({ length: 3 }, (_, at) => pace.turn(`caller ${at}`));
+    let turns = 0;
+    let isArriving = true;
+    const others = () => {
+      if (isArriving) noteArrival();
+      turns += 1;
+      if (turns < 1_000) setImmediate(others);
+    };
+    setImmediate(others);
+    await reads[0];
+    await reads[1];
+    expect(turns).toBeGreaterThanOrEqual(18);
+    expect(turns).toBeLessThan(25);
+    isArriving = false;
+    const before = turns;
+    await reads[2];
+    expect(turns - before).toBeLessThan(5);
+    turns = 1_000;
   });
 
   test('tells of work that throws, which holds up nobody', async () => {

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { Agent, request, type IncomingMessage } from 'node:http';
+import { Agent, createServer as createHttpServer, get, request, type IncomingMessage } from 'node:http';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { Holding, MemoryLedger } from '../../../src/lib/memory-ledger.js';
@@ -30,6 +30,36 @@ test('of as many connections as may be, the earliest that is not known is closed
   const last = await open();
   await closed;
   expect([known, second, last].map((socket) => socket.readableEnded)).toEqual([false, false, false]);
+});
+
+test('connections that wait are accepted before most of them are read, and each network is read in turn', async () => {
+  const telemetry = createTelemetry('silent');
+  const connections = createClientConnections(new MemoryLedger(telemetry), telemetry);
+  const order: string[] = [];
+  const server = createHttpServer((asked, answer) => {
+    order.push(`reads ${asked.url}`);
+    answer.end();
+  });
+  server.on('connection', (socket) => {
+    order.push('accepts');
+    connections.onConnection(socket);
+  });
+  server.listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const ask = async (localAddress: string, path: string) => {
+    const asked = get({ host: '127.0.0.1', port, localAddress, path, agent: new Agent() });
+    const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+    answer.resume();
+  };
+  const many = Array.from({ length: 40 }, () => ask('127.0.0.1', '/many'));
+  // All of them wait, since nothing is accepted meanwhile.
+  const asking = Promise.all([...many, ask('127.0.0.2', '/other')]);
+  await asking;
+  const lastAccepted = order.lastIndexOf('accepts');
+  expect(order.slice(0, lastAccepted).filter((it) => it === 'reads /many').length).toBeLessThan(10);
+  expect(order.slice(lastAccepted, order.indexOf('reads /other')).length).toBeLessThan(6);
 });
 
 describe('a connection is protected once it carries', () => {
