@@ -18,11 +18,11 @@ export async function probeDatabase(url: string, listenUrl: string | undefined):
   }
   const { openPostgres } = await import('./postgres/postgres.js');
   const options = { listenUrl, log: pino({ level: 'silent' }) };
-  const { kysely, hosts, stop } = await openPostgres(url, options).catch((error: unknown) => {
+  const { engine, kysely, hosts, stop } = await openPostgres(url, options).catch((error: unknown) => {
     throw error instanceof UnusableDatabase ? error : new UnusableDatabase('It cannot be reached.');
   });
   try {
-    return [...hosts(), ...announce(await recorded(kysely, migrationTable))];
+    return [...hosts(), ...announce(await recorded({ engine, kysely }, migrationTable))];
   } finally {
     await stop();
   }

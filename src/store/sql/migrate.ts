@@ -1,6 +1,6 @@
 import { Migrator, sql, type Migration } from 'kysely';
 import type { Logger } from 'pino';
-import type { Engine, Executor } from '../store.js';
+import type { Engine, Executor, Store } from '../store.js';
 import { migrationsFor } from './migrations.js';
 import { UnusableDatabase } from './unusable-database.js';
 
@@ -25,10 +25,11 @@ export async function migrate(
   log: Logger,
   { oneWay, additions } = migrationsFor(engine),
 ): Promise<void> {
-  const migrations = pendingOneWay(await recorded(kysely, migrationTable), oneWay);
+  const store = { engine, kysely };
+  const migrations = pendingOneWay(await recorded(store, migrationTable), oneWay);
   if (migrations.length > 0) log.warn({ migrations }, announcement);
-  await run(kysely, migrationTable, oneWay);
-  await run(kysely, additionTable, additions);
+  await run(store, migrationTable, oneWay);
+  await run(store, additionTable, additions);
 }
 
 /**
@@ -48,24 +49,29 @@ export function pendingOneWay(
 }
 
 /** The names that a table of migrations has; none in a new database. */
-export async function recorded(kysely: Executor, table: string): Promise<readonly string[]> {
-  const tables = await kysely.introspection.getTables();
-  if (!tables.some(({ name }) => name === table)) return [];
+export async function recorded({ engine, kysely }: Store, table: string): Promise<readonly string[]> {
+  // Not by introspection, which reads every column of every table there is, at each start.
+  const found = await (
+    engine === 'sqlite'
+      ? sql`select 1 from sqlite_schema where name = ${table}`
+      : sql`select 1 where to_regclass(${table}) is not null`
+  ).execute(kysely);
+  if (found.rows.length === 0) return [];
   const { rows } = await sql<{ name: string }>`select name from ${sql.table(table)}`.execute(kysely);
   return rows.map(({ name }) => name);
 }
 
 /** Runs the migrations that are not recorded, if any; recorded ones that are not among these are passed over. */
 async function run(
-  kysely: Executor,
+  store: Store,
   table: string,
   migrations: Readonly<Record<string, Migration>>,
 ): Promise<void> {
-  const names = await recorded(kysely, table);
+  const names = await recorded(store, table);
   if (Object.keys(migrations).every((name) => names.includes(name))) return;
   const passedOver = Object.fromEntries(names.map((name) => [name, { up: async () => undefined }]));
   const migrator = new Migrator({
-    db: kysely,
+    db: store.kysely,
     provider: { getMigrations: async () => ({ ...passedOver, ...migrations }) },
     migrationTableName: table,
     migrationLockTableName: `${table}_lock`,
