@@ -268,7 +268,7 @@ test.skipIf(noPostgres)('on postgres, a replica waits while another one creates 
   const opening = Promise.all([openDatabase(url.href, { log }), openDatabase(url.href, { log })]);
   onTestFinished(async () => void (await Promise.all((await opening).map(({ stop }) => stop()))));
   const waiting = 'waiting for another replica, which is migrating the database';
-  await expect.poll(() => lines.join(), { timeout: 5_000 }).toContain(waiting);
+  await expect.poll(() => lines.join(), { timeout: 9_000 }).toContain(waiting);
   await release();
   await expect(opening).resolves.toHaveLength(2);
 });
