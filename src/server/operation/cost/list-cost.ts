@@ -43,19 +43,22 @@ class ListTally implements Tally {
   }
 }
 
+/** The fields of this schema's objects. */
+function* fieldsOf(schema: GraphQLSchema) {
+  for (const type of Object.values(schema.getTypeMap()))
+    if (isObjectType(type)) for (const field of Object.values(type.getFields())) yield { type, field };
+}
+
 /** Has this schema's resolvers count the rows of lists whose length is unknown beforehand, and returns it. */
 export function countLists(schema: GraphQLSchema): GraphQLSchema {
-  for (const type of Object.values(schema.getTypeMap())) {
-    if (!isObjectType(type)) continue;
-    for (const field of Object.values(type.getFields())) {
-      if (!isOpenList(field, type)) continue;
-      const { resolve = defaultFieldResolver } = field;
-      field.resolve = (source, given, context: Context, info) => {
-        const rows: unknown = resolve(source, given, context, info);
-        const count = (list: unknown) => counted(list, context, info);
-        return rows instanceof Promise ? rows.then(count) : count(rows);
-      };
-    }
+  for (const { type, field } of fieldsOf(schema)) {
+    if (!isOpenList(field, type)) continue;
+    const { resolve = defaultFieldResolver } = field;
+    field.resolve = (source, given, context: Context, info) => {
+      const rows: unknown = resolve(source, given, context, info);
+      const count = (list: unknown) => counted(list, context, info);
+      return rows instanceof Promise ? rows.then(count) : count(rows);
+    };
   }
   return schema;
 }
@@ -73,23 +76,20 @@ function counted(list: unknown, context: Context, info: GraphQLResolveInfo): unk
 
 /** Has this schema's resolvers count the fields that fail, and returns it. */
 export function countFailures(schema: GraphQLSchema): GraphQLSchema {
-  for (const type of Object.values(schema.getTypeMap())) {
-    if (!isObjectType(type) || isIntrospectionType(type)) continue;
-    for (const field of Object.values(type.getFields())) {
-      const { resolve } = field;
-      if (!resolve) continue;
-      field.resolve = (source, given, context: Context, info) => {
-        const fail = (error: unknown) => {
-          throw failure(error, context, info);
-        };
-        try {
-          const value: unknown = resolve(source, given, context, info);
-          return value instanceof Promise ? value.catch(fail) : value;
-        } catch (error) {
-          return fail(error);
-        }
+  for (const { type, field } of fieldsOf(schema)) {
+    const { resolve } = field;
+    if (!resolve || isIntrospectionType(type)) continue;
+    field.resolve = (source, given, context: Context, info) => {
+      const fail = (error: unknown) => {
+        throw failure(error, context, info);
       };
-    }
+      try {
+        const value: unknown = resolve(source, given, context, info);
+        return value instanceof Promise ? value.catch(fail) : value;
+      } catch (error) {
+        return fail(error);
+      }
+    };
   }
   return schema;
 }
