@@ -139,6 +139,7 @@ export class Cover {
 
   /** Leaves what is heard besides the lists once one of these has come as far. */
   #leaveSpare(): void {
+    if (this.#replaced.size === 0 && !this.#alone) return;
     const reached = new Set([...this.#parts.values()].map(({ cursor }) => cursor));
     for (const [successor, part] of this.#replaced) {
       if (!reached.has(part.cursor)) continue;
