@@ -3,7 +3,7 @@ import { AxeBuilder } from '@axe-core/playwright';
 import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished } from 'vitest';
 import type { Environment } from '../../src/config/environment.js';
-import { launchBrowser } from '../support/browser.js';
+import { launchBrowser, resetPage } from '../support/browser.js';
 import { createTestFile } from '../support/sqlite.js';
 import { buildPages } from '../support/pages.js';
 import { startTestbed, type Testbed } from '../support/testbed.js';
@@ -62,7 +62,7 @@ export function useConsole(settings: Environment = {}, fill?: Fill): Console {
   });
   beforeEach(async () => {
     page = shared;
-    await reset(page, testbed.url);
+    await resetPage(page, testbed.url, viewport);
     faults.length = 0;
   });
 
@@ -114,25 +114,6 @@ export function useConsole(settings: Environment = {}, fill?: Fill): Console {
       expect(violations.map(({ id, nodes }) => ({ id, nodes: nodes.map(({ html }) => html) }))).toEqual([]);
     },
   };
-}
-
-/**
- * Leaves a page as a new one is, at an address that runs no script. It has the headers of the console: for others, the
- * browser would begin a new process.
- */
-async function reset(page: Page, url: string): Promise<void> {
-  await page.unrouteAll({ behavior: 'ignoreErrors' });
-  await page.context().setOffline(false);
-  for (const opened of page.context().pages()) if (opened !== page) await opened.close();
-  await page.goto(`${url}/favicon.ico`);
-  await page.evaluate(() => {
-    localStorage.clear();
-    sessionStorage.clear();
-  });
-  await page.context().clearCookies();
-  await page.setViewportSize(viewport);
-  await page.emulateMedia({ colorScheme: 'light' });
-  await page.mouse.move(0, 0);
 }
 
 /** Collects what goes wrong on a page from now on; what the browser says of a failed request is the test's affair. */

@@ -6,7 +6,7 @@ import { readConfig, type GatewayConfig } from '../../src/config/config.js';
 import type { Environment } from '../../src/config/environment.js';
 import { startGateway, type Gateway } from '../../src/gateway.js';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
-import { launchBrowser } from '../support/browser.js';
+import { launchBrowser, resetPage, resetWindow } from '../support/browser.js';
 import { testWriter } from '../support/database.js';
 import { buildPages } from '../support/pages.js';
 
@@ -97,7 +97,7 @@ export function useExplorer(): Explorer {
 
   async function begin(): Promise<void> {
     page = shared;
-    await reset(shared, gateway.url);
+    await resetPage(shared, gateway.url, viewport);
     faults.length = 0;
   }
 
@@ -133,7 +133,7 @@ export function useExplorer(): Explorer {
       beforeAll(beginLoaded);
       beforeEach(async () => {
         await page.keyboard.press('Escape');
-        await restoreWindow(page);
+        await resetWindow(page, viewport);
       });
     },
     get page() {
@@ -216,29 +216,6 @@ export function configure(sandbox: Sandbox, more: Environment = {}): GatewayConf
   const { upstreams, ...rest } = readConfig(environment, () => '');
   if (upstreams === null) throw new Error('The sandbox gave no settings.');
   return { ...rest, upstreams };
-}
-
-/**
- * Leaves a page as a new one is, at an address that runs no script. It has the headers of the explorer: for others, such
- * as those of `/livez`, the browser would begin a new process.
- */
-async function reset(page: Page, url: string): Promise<void> {
-  await page.unrouteAll({ behavior: 'ignoreErrors' });
-  for (const opened of page.context().pages()) if (opened !== page) await opened.close();
-  await page.goto(`${url}/favicon.ico`);
-  await page.evaluate(() => {
-    localStorage.clear();
-    sessionStorage.clear();
-  });
-  await page.context().clearCookies();
-  await restoreWindow(page);
-}
-
-/** Lets a page have the window and the pointer that a new one has. */
-async function restoreWindow(page: Page): Promise<void> {
-  await page.setViewportSize(viewport);
-  await page.emulateMedia({ colorScheme: 'light', forcedColors: 'none' });
-  await page.mouse.move(0, 0);
 }
 
 /** Collects what goes wrong on a page from now on. */

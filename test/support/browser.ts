@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { chromium, type Browser } from 'playwright-core';
+import { chromium, type Browser, type Page, type ViewportSize } from 'playwright-core';
 
 // The headless shell first: it starts at once, and is all that most tests need.
 const defaultPaths = [
@@ -37,4 +37,28 @@ export async function launchBrowser(): Promise<Browser> {
       '--js-flags=--no-opt --no-maglev',
     ],
   });
+}
+
+/**
+ * Leaves the page of tests that share it as a new one is, at an address of the gateway that runs no script. It has the
+ * headers of the pages: for others, such as those of `/livez`, the browser would begin a new process.
+ */
+export async function resetPage(page: Page, url: string, viewport: ViewportSize): Promise<void> {
+  await page.unrouteAll({ behavior: 'ignoreErrors' });
+  await page.context().setOffline(false);
+  for (const opened of page.context().pages()) if (opened !== page) await opened.close();
+  await page.goto(`${url}/favicon.ico`);
+  await page.evaluate(() => {
+    localStorage.clear();
+    sessionStorage.clear();
+  });
+  await page.context().clearCookies();
+  await resetWindow(page, viewport);
+}
+
+/** Lets a page have the window and the pointer that a new one has. */
+export async function resetWindow(page: Page, viewport: ViewportSize): Promise<void> {
+  await page.setViewportSize(viewport);
+  await page.emulateMedia({ colorScheme: 'light', forcedColors: 'none' });
+  await page.mouse.move(0, 0);
 }
