@@ -278,11 +278,11 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
   });
 
   test('a body of a mebibyte, one that is not JSON, and names that cannot be seen or turn around are shown safely', async () => {
-    await ui.open('#/webhooks');
     const { webhooks } = ui.testbed.sandbox;
     const deep = Array.from({ length: 60 }, () => Array.from({ length: 60 }, () => Array(60).fill(0)));
     const carrier = '\u200B'.repeat(100_000);
     await webhooks.emitShipment({ shipment: { id: 'shp_\u202Egib', carrier, deep } });
+    await ui.open('#/webhooks');
     await ui.page.locator('.row').filter({ hasText: 'sub_demo' }).first().click();
     const detail = ui.page.locator('.split-detail');
     await detail.getByRole('link', { name: 'shp_U+202Egib' }).waitFor();
@@ -298,9 +298,9 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     await ui.open('#/shipments');
     await ui.page.locator('.row', { hasText: 'shp_U+202Egib' }).getByText('and 99,500 more').waitFor();
 
-    await ui.open('#/webhooks?outcome=REFUSED');
     const body = 'not <b>JSON</b> \u202Egnp.exe';
     await fetch(`${ui.testbed.url}/webhooks/payments/pe_demo`, { method: 'POST', body });
+    await ui.open('#/webhooks?outcome=REFUSED');
     await ui.page.locator('.row').filter({ hasText: 'Refused' }).first().click();
     await detail.getByText('which is not JSON').waitFor();
     expect(await detail.locator('pre').innerText()).toBe('not <b>JSON</b> U+202Egnp.exe');
