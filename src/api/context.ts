@@ -20,6 +20,8 @@ export interface Tally {
   exceeds(more: number, info: GraphQLResolveInfo): boolean;
   /** Adds so many fields that fail; returns whether the operation now asks for too much. */
   fails(count: number): boolean;
+  /** How many objects the operation has looked for by their ids. */
+  objects: number;
   /** Whether the operation has been found to ask for too much. */
   readonly exceeded: boolean;
 }

@@ -41,7 +41,9 @@ export function findNode(globalId: string, context: Context): Promise<Node | nul
   return named ? findByType(named.type, named.id, context) : Promise.resolve(null);
 }
 
-/** To look for a hundred objects is short, but an operation may look for fifty thousand. */
+/** So many objects an operation looks for at once: that is short, and its answer does not depend on how busy others are. */
+const fewObjects = 100;
+/** An operation may look for fifty thousand. */
 const pace = createPace(1);
 
 /**
@@ -53,7 +55,8 @@ export async function findEach<Key>(
   find: (key: Key) => Promise<Node | null>,
   { tally, caller }: Pick<Context, 'tally' | 'caller'>,
 ): Promise<readonly (Node | null)[]> {
-  if (!isTurnShort()) await pace.turn(caller?.userId);
+  tally.objects += keys.length;
+  if (tally.objects > fewObjects && !isTurnShort()) await pace.turn(caller?.userId);
   const found = keys.map(find);
   const foundOrError = async () => {
     const all = await Promise.all(found.map((one) => one.catch((error: unknown) => error as null)));

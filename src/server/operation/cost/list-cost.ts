@@ -21,6 +21,7 @@ export function createTally(): Tally {
 
 /** A class, since each operation and update has one: an object literal with a getter takes longer to make. */
 class ListTally implements Tally {
+  objects = 0;
   #fields = 0;
   /** Costs of a row, by the nodes of the field: at one place in the operation these are always the same array. */
   #rowCosts: Map<GraphQLResolveInfo['fieldNodes'], number> | undefined;

@@ -68,14 +68,14 @@ describe('an answer', () => {
     expect(isTooLong(null)).toBe(false);
   });
 
-  const within = { tally: { exceeded: false, exceeds: () => false, fails: () => false } };
+  const within = { tally: { exceeded: false, exceeds: () => false, fails: () => false, objects: 0 } };
   const other = new GraphQLError('The service is away.');
   const cause = new GraphQLError('Too many pages.', {
     originalError: new OperationTooComplex('Too many pages.'),
   });
 
   test('is withheld as a whole if a field found that it is too much, whichever errors it has', () => {
-    const beyond = { tally: { exceeded: true, exceeds: () => true, fails: () => true } };
+    const beyond = { tally: { exceeded: true, exceeds: () => true, fails: () => true, objects: 0 } };
     expect(refuseAnswer({ data: null, errors: [other] }, beyond)?.message).toMatch('more than 50000 fields');
     expect(refuseAnswer({ data: { a: null }, errors: [other, cause] }, within)?.message).toBe(
       'Too many pages.',
