@@ -330,6 +330,7 @@ describe.skipIf(skipBrowserTests)('the console (needs Chromium)', () => {
     await ui.page.getByRole('link', { name: 'Payments' }).click();
     await ui.page.getByRole('heading', { name: 'Payments' }).waitFor();
     await ui.page.getByRole('link', { name: 'Notes' }).click();
+    await ui.page.getByRole('heading', { name: 'This view could not be shown' }).waitFor();
     await ui.page.unroute('**/graphql');
     await ui.button('Load the page again').click();
     await ui.page.getByRole('heading', { name: 'Notes' }).waitFor();
