@@ -120,6 +120,8 @@ export const stalledMs = 240_000;
 /** Longer than proxies keep an idle connection, so that they are the first to close it. */
 const keepAliveMs = 72_000;
 const preflightSeconds = 600;
+/** New connections that the system keeps until they are accepted; it tries one more again only after a second. */
+const backlog = 4_096;
 
 /** Listens, with every route; rejects if it cannot listen at this address. */
 export async function startServer(options: ServerOptions): Promise<Server> {
@@ -262,7 +264,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     const { port: actual } = app.server.address() as AddressInfo;
     allowed = new Set([...ownOrigins(host, actual, publicUrl), ...options.allowedOrigins]);
   });
-  await app.listen({ host, port });
+  await app.listen({ host, port, backlog });
   const metricsServer = await startMetricsServer(options).catch(async (error: unknown) => {
     await app.close();
     throw error;

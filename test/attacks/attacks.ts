@@ -231,6 +231,19 @@ function different(count: number, bodyOf: (at: number) => string): Attack {
   };
 }
 
+/** Keeps 600 connections on their way, each of which is closed as soon as it has sent this. */
+function coming(text: string): Attack {
+  return async (target, stop) => {
+    const one = () => {
+      const socket = dial(target, stop);
+      socket.once('connect', () => socket.write(text, () => socket.destroy()));
+      socket.once('close', () => stop.aborted || one());
+    };
+    for (let at = 0; at < 600; at += 1) one();
+    await over(stop);
+  };
+}
+
 /** The attack for which the notes service is one that `startCrumblingService` starts. */
 export const crumbling = 'a service that answers in chunks of one byte';
 
@@ -333,6 +346,7 @@ export const attacks: Readonly<Record<string, Attack>> = {
     }
     await over(stop);
   },
+  'connections that come and go, 600 at a time': coming(get('/graphql?query={__typename}') + '\r\n'),
   'bodies of 63 KiB that never end': async (target, stop) => {
     const whole = post('x'.repeat(63 * 1024 + 1));
     for (let at = 0; at < 6_000 && !stop.aborted; at += 1) {
@@ -416,6 +430,11 @@ export const attacks: Readonly<Record<string, Attack>> = {
       for (const socket of sockets) socket.destroy();
     }
   },
+  'pipelined short requests on 300 connections, together': together(
+    300,
+    '',
+    'GET /livez HTTP/1.1\r\nHost:x\r\n\r\n'.repeat(2_000),
+  ),
   'pipelined streams on 300 new connections': knocking(
     300,
     get('/graphql?query={__typename}', 'Accept: text/event-stream\r\n') + '\r\n',

@@ -2,7 +2,8 @@
 export interface Pace {
   /**
    * Does a piece of work: at once if none waits and this turn has been short, else in a later one, each lane in turn.
-   * Resolves or rejects as the work did. After a long piece, no other begins for as long as that took.
+   * Resolves or rejects as the work did. After a long piece, no other begins for as long as that took. While connections
+   * arrive, what waits goes on in every 16th turn.
    */
   do<T>(work: () => T, lane?: string): Promise<T>;
   /** Resolves in a later turn of the event loop, when it is the turn of a piece of this lane. */
@@ -18,7 +19,7 @@ const maxHurriedTurnMs = 1;
 /** In milliseconds: after a shorter piece, one turn is enough for others. */
 const longMs = 20;
 const longestRestMs = 250;
-const maxTurnsHeldBack = 9;
+const maxTurnsHeldBack = 15;
 
 let turnBegan = 0;
 let isTurn = false;
@@ -42,7 +43,7 @@ export function isTurnShort(): boolean {
 
 /**
  * To be called when a connection has been accepted. More of them may wait, of which Node.js accepts one in each turn: so
- * this turn and the next are shorter, and reading is held back.
+ * this turn and the next are shorter, and what waits is held back.
  */
 export function noteArrival(): void {
   arrivals += 1;
@@ -54,14 +55,8 @@ export function createPace(perTurn: number): Pace {
   return new LanePace(perTurn);
 }
 
-/** The same for pieces that have a socket read: while connections arrive, one begins in every tenth turn. */
-export function createReadingPace(perTurn: number): Pace {
-  return new LanePace(perTurn, true);
-}
-
 class LanePace implements Pace {
   readonly #perTurn: number;
-  readonly #isReading: boolean;
   /** What waits; the first lane is the next. */
   readonly #lanes = new Map<string, (() => void)[]>();
   #waiting = 0;
@@ -69,14 +64,13 @@ class LanePace implements Pace {
   #scheduled = 0;
   #isResting = false;
   #hasBegun = false;
-  /** Turns without a piece, since other work had made them long or it was held back. */
+  /** Turns without a piece, since other work had made them long or connections arrived. */
   #turnsWithout = 0;
   /** How many connections had arrived before this turn. */
   #arrivalsBefore = 0;
 
-  constructor(perTurn: number, isReading = false) {
+  constructor(perTurn: number) {
     this.#perTurn = perTurn;
-    this.#isReading = isReading;
   }
 
   get isFree(): boolean {
@@ -169,7 +163,7 @@ class LanePace implements Pace {
   };
 
   #mayBegin(): boolean {
-    if (this.#isReading && arrivals > this.#arrivalsBefore) return this.#turnsWithout >= maxTurnsHeldBack;
+    if (arrivals > this.#arrivalsBefore) return this.#turnsWithout >= maxTurnsHeldBack;
     return isTurnShort() || this.#turnsWithout > 0;
   }
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { networkOf } from '../../domains/sessions/network.js';
-import { createReadingPace, noteArrival } from '../../lib/async/pace.js';
+import { createPace, noteArrival } from '../../lib/async/pace.js';
 import { networkCaller, type Holding, type MemoryLedger } from '../../lib/memory-ledger.js';
 import { createWarnings } from '../../lib/telemetry/rate-limited-log.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
@@ -61,7 +61,7 @@ export function createClientConnections(
   const unknown = new Map<string, Set<Socket>>();
   let open = 0;
 
-  const reading = createReadingPace(1);
+  const reading = createPace(1);
 
   function closeOne(): void {
     let largest = new Set<Socket>();

@@ -31,6 +31,8 @@ export class IncomingRequest extends IncomingMessage {
   protected received = 0;
 
   get upgrade(): boolean {
+    // Node.js goes on parsing what it has read of a connection that is cut off: up to 64 KiB, with thousands of requests.
+    if (this.socket.destroyed) return true; // after an upgrade it parses no more
     if (!this.offered) return false;
     if (this.method === 'CONNECT') return true;
     if (this.httpVersion !== '1.1' || this.method !== 'GET') return false;

@@ -106,7 +106,7 @@ function nameIn(host: string): string {
 }
 
 /** How many requests of a connection may wait, and how many that have waited are begun in a turn, if they are short. */
-export const maxPipelined = 256;
+export const maxPipelined = 64;
 const begunPerTurn = 32;
 
 /**

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { createPace, createReadingPace } from '../../lib/async/pace.js';
+import { createPace } from '../../lib/async/pace.js';
 import { createTurns } from '../../lib/async/turns.js';
 import type { MemoryLedger } from '../../lib/memory-ledger.js';
 import { OperationMemory } from '../../lib/operation-memory.js';
@@ -71,7 +71,7 @@ export class OverloadedRequest extends Error {
 /** Admission by one ledger. */
 export function createAdmission(ledger: MemoryLedger): Admission {
   const longWork = createPace(1);
-  const reading = createReadingPace(readsPerTurn);
+  const reading = createPace(readsPerTurn);
   const taking = createPace(takenPerTurn);
   const turns = createTurns((caller) => (caller.startsWith('network ') ? perNetwork : perUser));
 

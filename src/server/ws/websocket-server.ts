@@ -135,6 +135,7 @@ class GraphqlWebsockets implements GraphqlSockets {
   readonly #noteFailure = (err: Error) => this.#options.telemetry.log.debug({ err }, 'a websocket failed');
 
   readonly #upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    if (socket.destroyed) return;
     socket.on('error', destroy);
     void this.#opening.do(() => this.#open(request, socket, head), this.#options.laneOf(request));
   };

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test, vi } from 'vitest';
-import { createPace, createReadingPace, isTurnShort, noteArrival } from '../../../src/lib/async/pace.js';
+import { createPace, isTurnShort, noteArrival } from '../../../src/lib/async/pace.js';
 
 /** Keeps the event loop busy. */
 function work(ms: number): void {
@@ -111,9 +111,9 @@ describe('a pace', () => {
     expect(await doneAtOnce(noteArrival)).toBe(1);
   });
 
-  test('reads once no connection arrives, or in every tenth turn', async () => {
-    const pace = createReadingPace(4);
-    const reads = Array.from({ length: 3 }, (_, at) => pace.turn(`caller ${at}`));
+  test('goes on once no connection arrives, or in every 16th turn', async () => {
+    const pace = createPace(4);
+    const pieces = Array.from({ length: 3 }, (_, at) => pace.turn(`caller ${at}`));
     let turns = 0;
     let isArriving = true;
     const others = () => {
@@ -122,13 +122,13 @@ describe('a pace', () => {
       if (turns < 1_000) setImmediate(others);
     };
     setImmediate(others);
-    await reads[0];
-    await reads[1];
-    expect(turns).toBeGreaterThanOrEqual(18);
-    expect(turns).toBeLessThan(25);
+    await pieces[0];
+    await pieces[1];
+    expect(turns).toBeGreaterThanOrEqual(30);
+    expect(turns).toBeLessThan(37);
     isArriving = false;
     const before = turns;
-    await reads[2];
+    await pieces[2];
     expect(turns - before).toBeLessThan(5);
     turns = 1_000;
   });

@@ -6,7 +6,8 @@ import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { MemoryLedger } from '../../../src/lib/memory-ledger.js';
 import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
-import { oneAtATime } from '../../../src/server/http/request-guards.js';
+import { IncomingRequest } from '../../../src/server/http/incoming-request.js';
+import { maxPipelined, oneAtATime } from '../../../src/server/http/request-guards.js';
 import { startTestbed, type Testbed } from '../../support/testbed.js';
 import { openSocket } from '../sockets.js';
 
@@ -81,7 +82,8 @@ const shaped = (code: string) =>
   expect.objectContaining({ error: { code, message: expect.stringMatching(/^[A-Z].*\.$/) } });
 
 /** One that has room for some hundred requests of one caller. */
-const createLedger = () => new MemoryLedger(createTelemetry('silent'), { heap: 2 ** 21, buffers: 2 ** 21 });
+const createLedger = (heap = 2 ** 21) =>
+  new MemoryLedger(createTelemetry('silent'), { heap, buffers: 2 ** 21 });
 
 describe('an offer to upgrade the connection', () => {
   const h2c = ['Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAEAAEAAAAIAAAAB'];
@@ -517,14 +519,29 @@ describe('pipelined requests', () => {
     let answered = '';
     socket.on('data', (chunk: Buffer) => (answered += chunk.toString()));
     const count = () => answered.split('HTTP/1.1 200').length - 1;
+    const most = 1 + maxPipelined;
     for (let time = 1; time <= 2; time += 1) {
-      socket.write(lines('GET', '/', []).repeat(257));
-      await expect.poll(count).toBe(time * 257);
+      socket.write(lines('GET', '/', []).repeat(most));
+      await expect.poll(count).toBe(time * most);
     }
     const closed = once(socket, 'close');
     socket.write(lines('GET', '/', []).repeat(400));
     await closed;
-    expect(count()).toBeLessThan(3 * 257);
+    expect(count()).toBeLessThan(3 * most);
+  });
+
+  test('of a connection that has been closed are not even parsed', async () => {
+    let parsed = 0;
+    const server = createServer({ IncomingMessage: IncomingRequest }, ({ socket }) => {
+      parsed += 1;
+      socket.destroy();
+    }).listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').on('error', () => undefined);
+    socket.write(lines('GET', '/', []).repeat(1_000));
+    await once(socket, 'close');
+    expect(parsed).toBe(1);
   });
 
   test.each([
@@ -544,7 +561,7 @@ describe('pipelined requests', () => {
     const underWay: (() => void)[] = [];
     let begun = 0;
     const callerOf = ({ socket }: IncomingMessage) => String(socket.remotePort);
-    const handle = oneAtATime(createLedger(), callerOf, (_, response) => {
+    const handle = oneAtATime(createLedger(2 ** 19), callerOf, (_, response) => {
       begun += 1;
       underWay.push(() => response.end());
     });
@@ -554,13 +571,13 @@ describe('pipelined requests', () => {
     const dial = () => connect((server.address() as AddressInfo).port, '127.0.0.1');
     const [few, many] = [dial(), dial()];
     onTestFinished(() => void few.destroy());
-    few.write(lines('GET', '/', []).repeat(101));
+    few.write(lines('GET', '/', []).repeat(21));
     const closed = new Promise((resolve) => void many.once('close', resolve));
     many.on('error', () => undefined).write(lines('GET', '/', []).repeat(50_000));
     await closed;
     few.resume();
     const answer = setInterval(() => underWay.splice(0).forEach((end) => end()), 1);
     onTestFinished(() => clearInterval(answer));
-    await expect.poll(() => begun).toBe(102);
+    await expect.poll(() => begun).toBe(22);
   });
 });
