@@ -435,6 +435,11 @@ export const attacks: Readonly<Record<string, Attack>> = {
     '',
     'GET /livez HTTP/1.1\r\nHost:x\r\n\r\n'.repeat(2_000),
   ),
+  'tiny chunks on 300 connections, together': together(
+    300,
+    'POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n',
+    '1\r\nx\r\n'.repeat(10_900),
+  ),
   'pipelined streams on 300 new connections': knocking(
     300,
     get('/graphql?query={__typename}', 'Accept: text/event-stream\r\n') + '\r\n',

@@ -56,6 +56,11 @@ export class IncomingRequest extends IncomingMessage {
     return wantsMore;
   }
 
+  /** An error that nobody listens for is not told: for thousands of requests that wait, its stack would take long. */
+  override destroy(error?: Error): this {
+    return super.destroy(this.listenerCount('error') > 0 ? error : undefined);
+  }
+
   /** Has it end with its connection: once it is answered, Node.js no longer cuts off what has not arrived. */
   protected endWithConnection(): void {
     this.cutOff = () => void this.destroy();
@@ -64,7 +69,14 @@ export class IncomingRequest extends IncomingMessage {
 
   /** Returns whether more is wanted. */
   protected pushOn(block: Buffer): boolean {
-    return super.push(block);
+    this.received += Math.max(block.length, blockLength);
+    return super.push(block) && !this.isLong();
+  }
+
+  /** Node.js reads nothing of the body between a `push` that returned false and this call. */
+  protected readMore(size: number): void {
+    // oxlint-disable-next-line no-underscore-dangle -- the name is that of Node.js
+    super._read(size);
   }
 
   protected isLong(): boolean {
@@ -99,6 +111,34 @@ export class IncomingRequest extends IncomingMessage {
 }
 
 /**
+ * Requests whose bodies come in chunks, and are not read in turns yet. Node.js reads all that has arrived in one turn of
+ * the event loop: of each socket, that may be thousands of tiny chunks.
+ */
+class BodiesInChunks extends Set<IncomingRequest> {
+  readonly #toRead: (request: IncomingRequest) => Promise<void>;
+
+  constructor(toRead: (request: IncomingRequest) => Promise<void>) {
+    super();
+    this.#toRead = toRead;
+  }
+
+  /** Has each read in a turn of its own. */
+  holdBack(): void {
+    for (const request of this) {
+      request.socket.pause();
+      void this.#readOn(request);
+    }
+    this.clear();
+  }
+
+  async #readOn(request: IncomingRequest): Promise<void> {
+    await this.#toRead(request);
+    if (!request.complete && !request.destroyed) this.add(request);
+    request.socket.resume();
+  }
+}
+
+/**
  * A class of requests, for `createServer`: while their bodies arrive, they are charged to the caller that `callerOf`
  * gives, who has long ones read in turns. What has taken longest is cut off where there is no room. The end of a body is
  * told when it is the turn of its lane, since it may then be parsed, and many may end at once. One that came whole is
@@ -109,6 +149,7 @@ export function createRequestClass(
   callerOf: (request: IncomingMessage) => string,
   laneOf = callerOf,
 ): typeof IncomingRequest {
+  const inChunks = new BodiesInChunks((request) => toRead(callerOf(request)));
   return class extends IncomingRequest {
     private arriving: Holding | undefined;
     private uncharged = 0;
@@ -133,23 +174,20 @@ export function createRequestClass(
     }
 
     protected override pushOn(block: Buffer): boolean {
-      const wantsMore = super.pushOn(block);
-      this.received += Math.max(block.length, blockLength);
-      return wantsMore && !this.isLong();
+      if (!isTurnShort()) inChunks.holdBack();
+      return super.pushOn(block);
     }
 
-    /** Node.js reads nothing of the body between a `push` that returned false and this call. */
     override _read(size: number): void {
-      // oxlint-disable-next-line no-underscore-dangle -- the name is that of Node.js
-      const read = () => super._read(size);
-      if (this.isLong()) void toRead(callerOf(this)).then(read);
-      else read();
+      if (this.isLong()) return void toRead(callerOf(this)).then(() => this.readMore(size));
+      if (!this.complete && this.headers['content-length'] === undefined) inChunks.add(this);
+      this.readMore(size);
     }
 
-    /** An error that nobody listens for is not told: for thousands of requests that wait, its stack would take long. */
     override destroy(error?: Error): this {
+      inChunks.delete(this);
       this.arriving?.release();
-      return super.destroy(this.listenerCount('error') > 0 ? error : undefined);
+      return super.destroy(error);
     }
 
     /** Of a body that is too large, nothing more is kept. */
