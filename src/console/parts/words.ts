@@ -14,8 +14,8 @@ export function withWait(message: string, seconds: number, then = 'Try again'): 
   return `${message.replace(/(; try again later)?\.$/, '')}. ${then} in ${wait}`;
 }
 
-/** A code as words: `OUT_FOR_DELIVERY` as `Out for delivery`. */
+/** A code as words: `OUT_FOR_DELIVERY` as `Out for delivery`, `NOSHOW` as `No show`. */
 export function sentence(code: string): string {
-  const words = code.toLowerCase().replaceAll('_', ' ');
+  const words = code.replace('NOSHOW', 'NO_SHOW').toLowerCase().replaceAll('_', ' ');
   return words.charAt(0).toUpperCase() + words.slice(1);
 }

@@ -26,7 +26,7 @@ export function patientOf({ participants }: AppointmentRowFragment): string {
 export function StatusBadge({ status }: { readonly status: AppointmentStatus }): ReactElement {
   return (
     <span className="badge" data-tone={tones[status]}>
-      {status === 'NOSHOW' ? 'No show' : sentence(status)}
+      {sentence(status)}
     </span>
   );
 }
