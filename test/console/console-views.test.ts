@@ -67,9 +67,10 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     await ui.page.getByRole('link', { name: 'Shipments' }).click();
     await expect.poll(() => asked.length, soon).toBe(1);
     await ui.page.locator('.row').first().click();
+    await exactly('Sign out').click();
     await expect
       .poll(() => asked, soon)
-      .toEqual(Array(2).fill('What you have typed is not saved. Leave it?'));
+      .toEqual(Array(3).fill('What you have typed is not saved. Leave it?'));
     expect(new URL(ui.page.url()).hash).toBe('#/notes/new');
     expect(await ui.page.getByLabel('Title').inputValue()).toBe('Half a note');
     await ui.page.getByLabel('Text').fill('and the other half');
@@ -82,7 +83,7 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     leaves = true;
     await ui.page.getByRole('link', { name: 'Shipments' }).click();
     await ui.page.getByRole('heading', { name: 'Shipments' }).waitFor();
-    expect(asked).toHaveLength(3);
+    expect(asked).toHaveLength(4);
     expect(ui.faults).toEqual([]);
   });
 

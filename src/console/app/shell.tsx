@@ -13,6 +13,7 @@ import { focusMain, useFocusOnChange } from './focus.js';
 import { pageSettings } from './page-settings.js';
 import { hrefOf, usePlace, views, type Place, type View } from './router.js';
 import { useSession, type Viewer } from './session.js';
+import { mayLeave } from './unsaved.js';
 import { ViewBoundary } from './view-boundary.js';
 
 /** What a view is given: the place that its address names. */
@@ -126,13 +127,16 @@ function Navigation({ current }: { readonly current: View }): ReactElement {
 function Person({ viewer }: { readonly viewer: Viewer }): ReactElement {
   const { signOut } = useSession();
   const [problem, setProblem] = useState<string>();
+  const leave = async (): Promise<void> => {
+    if (mayLeave()) setProblem(await signOut());
+  };
   return (
     <div className="person">
       <p>
         <b>{viewer.name}</b>
         <span className="quiet">{viewer.email}</span>
       </p>
-      <button className="button small" type="button" onClick={() => void signOut().then(setProblem)}>
+      <button className="button small" type="button" onClick={() => void leave()}>
         Sign out
       </button>
       {problem !== undefined && (
