@@ -100,7 +100,8 @@ export async function openPostgres(url: string, { listenUrl, log }: PostgresOpti
     return {
       ...assemble(parts, listener),
       cannotOpen: (error: unknown) => cannotOpen(name, error),
-      hosts: () => finder.report,
+      /** What each of several servers is. */
+      hosts: () => [...new Set(parts.finders)].flatMap(({ report }) => report),
     };
   } catch (error) {
     for (const each of parts.finders) each.stop();

@@ -194,7 +194,8 @@ test.skipIf(noPostgres).each(skipPgbouncer ? ways.slice(0, 1) : ways)(
     expect(all).toHaveLength(senders.acknowledged.length);
     expect(testbed.logged()).not.toContain('password@');
     // A gateway that starts now, too, is told by the new primary which one is old.
-    expect(await probeDatabase(direct(pair).settings['DATABASE_URL']!, undefined)).toEqual([
+    const { DATABASE_URL: url = '', DATABASE_LISTEN_URL: listenUrl } = way.settings;
+    expect(await probeDatabase(url, listenUrl)).toEqual([
       `127.0.0.1:${primary.port} accepts writes, but is not used (timeline 1)`,
       `127.0.0.1:${standby.port} accepts writes (timeline 2)`,
     ]);
