@@ -194,13 +194,14 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       const guarded = guardHost(hostFault, refuseEarly, serveWebhooks(receiver, connections, others));
       const begin = inTurn(guarded);
       const take = boundHeaders(refuseEarly, (request, response) => {
+        connections.reading.note();
         drain.track(response);
         request.url = originForm(request.url!);
         begin(request, response);
       });
       const settings = {
         requestTimeout: requestTimeoutMs,
-        IncomingMessage: createRequestClass(admission, networkCaller, laneOf),
+        IncomingMessage: createRequestClass(admission, networkCaller, laneOf, connections.reading),
       };
       const server = createServer(settings, take);
       server.on('checkExpectation', inTurn(refuseExpectation(refuseEarly)));

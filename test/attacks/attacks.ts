@@ -435,6 +435,16 @@ export const attacks: Readonly<Record<string, Attack>> = {
     '',
     'GET /livez HTTP/1.1\r\nHost:x\r\n\r\n'.repeat(2_000),
   ),
+  'pipelined queries on 1,000 connections, together': together(
+    1_000,
+    '',
+    `${get('/graphql?query={__typename}')}\r\n`.repeat(60),
+  ),
+  'pipelined bodies on 600 connections, together': together(
+    600,
+    '',
+    post('{"query":"{__typename}"}').repeat(60),
+  ),
   'tiny chunks on 300 connections, together': together(
     300,
     'POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n',

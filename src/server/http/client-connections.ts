@@ -1,15 +1,18 @@
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { networkOf } from '../../domains/sessions/network.js';
-import { createPace, noteArrival } from '../../lib/async/pace.js';
+import { noteArrival } from '../../lib/async/pace.js';
 import { networkCaller, type Holding, type MemoryLedger } from '../../lib/memory-ledger.js';
 import { createWarnings } from '../../lib/telemetry/rate-limited-log.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
+import { ReadingTurns } from './reading-turns.js';
 
 /** The connections of clients: there are fewer than the system gives descriptors, and those of known callers stay. */
 export interface ClientConnections {
   /** Must be called with every connection. */
   readonly onConnection: (socket: Socket) => void;
+  /** Must be told of each request and each block of a body, and when a connection is no longer one of HTTP. */
+  readonly reading: ReadingTurns;
   /** Must be called when a connection has carried something of a signed-in user, or a verified delivery. */
   protect(socket: Socket): void;
 }
@@ -38,13 +41,8 @@ interface Client {
   isProtected: boolean;
 }
 
-/** Reads from a new connection once those that wait with it are accepted. */
-function readInTurn(socket: Socket, turn: Promise<void>): void {
-  noteArrival();
-  // Only then: the HTTP server has it resume in the next tick.
-  process.nextTick(() => socket.pause());
-  void turn.then(() => socket.resume());
-}
+/** Those that are known do not wait behind strangers of their network. */
+const laneOf = ({ caller, isProtected }: Client) => (isProtected ? `known at ${caller}` : caller);
 
 /**
  * Connections that hold memory in the ledger. When there are as many as may be, one that is not known is closed for
@@ -59,9 +57,8 @@ export function createClientConnections(
   const clients = new WeakMap<Socket, Client>();
   /** Connections that are not known, the earliest first, by their network. */
   const unknown = new Map<string, Set<Socket>>();
+  const reading = new ReadingTurns((socket) => laneOf(clients.get(socket)!));
   let open = 0;
-
-  const reading = createPace(1);
 
   function closeOne(): void {
     let largest = new Set<Socket>();
@@ -82,6 +79,7 @@ export function createClientConnections(
   function forget(this: Socket): void {
     const { caller, holding } = clients.get(this)!;
     open -= 1;
+    reading.forget(this);
     holding.release();
     makeKnown(this, caller);
   }
@@ -96,8 +94,11 @@ export function createClientConnections(
       socket.on('close', forget);
       if (!holding.resize(connectionBytes)) socket.destroy();
       else if (open > most) closeOne();
-      readInTurn(socket, reading.turn(caller));
+      noteArrival();
+      // Only then: the HTTP server has it resume in the next tick.
+      process.nextTick(() => void reading.read(socket));
     },
+    reading,
     protect(socket) {
       const client = clients.get(socket);
       if (!client || client.isProtected) return; // asked for each request

@@ -3,6 +3,7 @@ import { maxBodyBytes } from '../../events/webhooks/request.js';
 import { isTurnShort } from '../../lib/async/pace.js';
 import type { Holding } from '../../lib/memory-ledger.js';
 import { longReading, type Admission } from '../operation/admission.js';
+import type { ReadingTurns } from './reading-turns.js';
 import { pathOf } from './request-guards.js';
 
 /** The path of websockets. */
@@ -111,45 +112,18 @@ export class IncomingRequest extends IncomingMessage {
 }
 
 /**
- * Requests whose bodies come in chunks, and are not read in turns yet. Node.js reads all that has arrived in one turn of
- * the event loop: of each socket, that may be thousands of tiny chunks.
- */
-class BodiesInChunks extends Set<IncomingRequest> {
-  readonly #toRead: (request: IncomingRequest) => Promise<void>;
-
-  constructor(toRead: (request: IncomingRequest) => Promise<void>) {
-    super();
-    this.#toRead = toRead;
-  }
-
-  /** Has each read in a turn of its own. */
-  holdBack(): void {
-    for (const request of this) {
-      request.socket.pause();
-      void this.#readOn(request);
-    }
-    this.clear();
-  }
-
-  async #readOn(request: IncomingRequest): Promise<void> {
-    await this.#toRead(request);
-    if (!request.complete && !request.destroyed) this.add(request);
-    request.socket.resume();
-  }
-}
-
-/**
  * A class of requests, for `createServer`: while their bodies arrive, they are charged to the caller that `callerOf`
  * gives, who has long ones read in turns. What has taken longest is cut off where there is no room. The end of a body is
  * told when it is the turn of its lane, since it may then be parsed, and many may end at once. One that came whole is
  * charged only then, and told at once where there is no room: nothing is given up for what waits, nor that for anything.
+ * `reading` is told of each block of a body.
  */
 export function createRequestClass(
   { ledger, toRead, toTake }: Pick<Admission, 'ledger' | 'toRead' | 'toTake'>,
   callerOf: (request: IncomingMessage) => string,
   laneOf = callerOf,
+  reading?: Pick<ReadingTurns, 'note'>,
 ): typeof IncomingRequest {
-  const inChunks = new BodiesInChunks((request) => toRead(callerOf(request)));
   return class extends IncomingRequest {
     private arriving: Holding | undefined;
     private uncharged = 0;
@@ -174,18 +148,16 @@ export function createRequestClass(
     }
 
     protected override pushOn(block: Buffer): boolean {
-      if (!isTurnShort()) inChunks.holdBack();
+      reading?.note();
       return super.pushOn(block);
     }
 
     override _read(size: number): void {
       if (this.isLong()) return void toRead(callerOf(this)).then(() => this.readMore(size));
-      if (!this.complete && this.headers['content-length'] === undefined) inChunks.add(this);
       this.readMore(size);
     }
 
     override destroy(error?: Error): this {
-      inChunks.delete(this);
       this.arriving?.release();
       return super.destroy(error);
     }

@@ -136,6 +136,7 @@ class GraphqlWebsockets implements GraphqlSockets {
 
   readonly #upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     if (socket.destroyed) return;
+    this.#options.connections.reading.forget(request.socket);
     socket.on('error', destroy);
     void this.#opening.do(() => this.#open(request, socket, head), this.#options.laneOf(request));
   };

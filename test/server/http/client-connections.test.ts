@@ -1,10 +1,13 @@
 import { once } from 'node:events';
 import { Agent, createServer as createHttpServer, get, request, type IncomingMessage } from 'node:http';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { Holding, MemoryLedger } from '../../../src/lib/memory-ledger.js';
 import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
 import { createClientConnections } from '../../../src/server/http/client-connections.js';
+import { createRequestClass } from '../../../src/server/http/incoming-request.js';
+import { createAdmission } from '../../../src/server/operation/admission.js';
 import { startTestbed, type Testbed } from '../../support/testbed.js';
 import { openSocket } from '../sockets.js';
 
@@ -60,6 +63,73 @@ test('connections that wait are accepted before most of them are read, and each 
   const lastAccepted = order.lastIndexOf('accepts');
   expect(order.slice(0, lastAccepted).filter((it) => it === 'reads /many').length).toBeLessThan(10);
   expect(order.slice(lastAccepted, order.indexOf('reads /other')).length).toBeLessThan(6);
+});
+
+describe('open connections on which much comes at once', () => {
+  /** A server whose requests take a millisecond each, and 60 connections to it that it has read from. */
+  async function connectAll() {
+    const telemetry = createTelemetry('silent');
+    const ledger = new MemoryLedger(telemetry);
+    const connections = createClientConnections(ledger, telemetry);
+    const { reading } = connections;
+    const IncomingMessage = createRequestClass(createAdmission(ledger), () => 'network', undefined, reading);
+    const read: string[] = [];
+    const near: Socket[] = [];
+    const server = createHttpServer({ IncomingMessage }, ({ url = '', socket }, answer) => {
+      reading.note();
+      read.push(url);
+      near.push(socket);
+      for (const until = performance.now() + 1; performance.now() < until;);
+      answer.end();
+    });
+    server.on('connection', connections.onConnection);
+    server.listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const sockets = Array.from({ length: 60 }, () => connect(port, '127.0.0.1').on('error', () => undefined));
+    onTestFinished(() => sockets.forEach((socket) => void socket.destroy()));
+    for (const socket of sockets) {
+      socket.resume().write(ask('/first'));
+      await once(socket, 'data');
+    }
+    return { connections, sockets, near, read };
+  }
+
+  const ask = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
+  const chunks = `POST /chunks HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(10_000)}0\r\n\r\n`;
+
+  /** The most that one turn of the event loop has done, until all of it is done. */
+  async function mostInTurn(all: number, done: () => number): Promise<number> {
+    let most = 0;
+    while (done() < all) {
+      const before = done();
+      await turn();
+      most = Math.max(most, done() - before);
+    }
+    return most;
+  }
+
+  test.each([
+    ['pipelined requests', ask('/').repeat(10), 660],
+    ['bodies in tiny chunks', chunks, 120],
+  ])('are read in turns, again and again: %s', async (_, text, all) => {
+    const { sockets, read } = await connectAll();
+    for (let times = 1; times <= 2; times += 1) {
+      read.length = 60;
+      for (const socket of sockets) socket.write(text);
+      expect(await mostInTurn(all, () => read.length)).toBeLessThan(all / 4);
+    }
+  });
+
+  test('are read early if they are known, even if they come last', async () => {
+    const { connections, sockets, near, read } = await connectAll();
+    connections.protect(near.at(-1)!);
+    for (const socket of sockets.slice(0, -1)) socket.write(ask('/').repeat(10));
+    sockets.at(-1)!.write(ask('/known'));
+    await expect.poll(() => read.length).toBe(60 + 59 * 10 + 1);
+    expect(read.indexOf('/known')).toBeLessThan(60 + 300);
+  });
 });
 
 describe('a connection is protected once it carries', () => {

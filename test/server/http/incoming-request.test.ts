@@ -4,7 +4,6 @@ import { connect, type AddressInfo, type Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { isTurnShort } from '../../../src/lib/async/pace.js';
 import { MemoryLedger } from '../../../src/lib/memory-ledger.js';
 import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
 import { createAdmission } from '../../../src/server/operation/admission.js';
@@ -189,42 +188,6 @@ test('a long body is read on with only when it is its caller’s turn', async ()
   await sent;
   await request.answered();
   expect(received[0]?.body.length).toBe(length);
-});
-
-test('bodies in tiny chunks that come together are read in turns, also after they have waited for one', async () => {
-  const admission = createAdmission(new MemoryLedger(createTelemetry('silent')));
-  let begun = 0;
-  const read = new Set<IncomingMessage>();
-  const server = createServer(
-    { IncomingMessage: createRequestClass(admission, () => 'network') },
-    (request) => {
-      begun += 1;
-      if (request.url === '/long') while (isTurnShort());
-      request.on('data', () => read.add(request));
-    },
-  ).listen(0);
-  onTestFinished(() => void server.close());
-  await once(server, 'listening');
-  const dial = () => connect((server.address() as AddressInfo).port).on('error', () => undefined);
-  const sockets = Array.from({ length: 60 }, dial);
-  onTestFinished(() => sockets.forEach((socket) => void socket.destroy()));
-  for (const socket of sockets)
-    socket.write('POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n');
-  await expect.poll(() => begun).toBe(60);
-  sockets.push(dial());
-  sockets
-    .at(-1)!
-    .write(`POST /long HTTP/1.1\r\nHost: x\r\nContent-Length: 30000\r\n\r\n${'x'.repeat(30_000)}`);
-  await expect.poll(() => read.size).toBe(1);
-  for (let turns = 0; turns < 100; turns += 1) await turn(); // in which those that wait have had theirs
-  for (const socket of sockets.slice(0, 60)) socket.write('1\r\nx\r\n'.repeat(10_000));
-  let most = 0;
-  while (read.size < 61) {
-    const before = read.size;
-    await turn();
-    most = Math.max(most, read.size - before);
-  }
-  expect(most).toBeLessThan(20);
 });
 
 /** Sends 60 bodies of which so much came before, and whose ends come together; each is told to `take`. */

@@ -459,11 +459,15 @@ describe('pipelined requests', () => {
     const { hostname, port } = new URL(testbed.url);
     const sockets = Array.from({ length: 60 }, () => connect(Number(port), hostname));
     onTestFinished(() => sockets.forEach((socket) => void socket.destroy()));
-    for (const socket of sockets) socket.write(lines('GET', '/livez', []));
+    const last = sockets.at(-1)!;
+    const known = [`Authorization: Bearer ${token}`, 'Apollo-Require-Preflight: x'];
+    for (const socket of sockets)
+      socket.write(
+        socket === last ? lines('GET', '/graphql?query={__typename}', known) : lines('GET', '/livez', []),
+      );
     await Promise.all(sockets.map((socket) => once(socket, 'data')));
     const answered: Socket[] = [];
     for (const socket of sockets) socket.once('data', () => void answered.push(socket));
-    const last = sockets.at(-1)!;
     for (const socket of sockets) {
       const authorization = socket === last ? `Authorization: Bearer ${token}` : 'X-Other: x';
       socket.write(text.slice(0, -1).replace('AUTHORIZATION', authorization));

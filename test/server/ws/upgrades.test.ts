@@ -16,7 +16,8 @@ test('upgrades that come together are begun a few in each turn of the event loop
     },
   };
   const laneOf = ({ url }: { readonly url: string }) => url;
-  const sockets = createGraphqlSockets({ server, drain, laneOf } as never);
+  const connections = { reading: { forget: () => undefined } };
+  const sockets = createGraphqlSockets({ server, drain, laneOf, connections } as never);
   onTestFinished(() => sockets.stop());
   const upgrade = (url: string) => {
     const socket = new PassThrough().resume();

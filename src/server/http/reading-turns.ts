@@ -1,0 +1,52 @@
+import type { Socket } from 'node:net';
+import { createPace, isTurnShort } from '../../lib/async/pace.js';
+
+/** What is read in a turn of the event loop that is long already, before further connections have to wait. */
+const mostInLongTurn = 16;
+
+/**
+ * Turns in which connections are read. Node.js reads all that has come in one turn of the event loop, up to 64 KiB of each
+ * connection: that may be dozens of requests, or thousands of tiny chunks. So once a turn has been long, and still more
+ * comes, no further connection is read in it, and each in a turn of its own.
+ */
+export class ReadingTurns {
+  readonly #laneOf: (socket: Socket) => string;
+  readonly #pace = createPace(1);
+  /** Those that are read as soon as something comes. */
+  readonly #free = new Set<Socket>();
+  readonly #forgotten = new WeakSet<Socket>();
+  #readInLongTurn = 0;
+
+  constructor(laneOf: (socket: Socket) => string) {
+    this.#laneOf = laneOf;
+  }
+
+  /** Reads when it is the turn of its lane, and freely from then on. */
+  async read(socket: Socket): Promise<void> {
+    socket.pause();
+    await this.#pace.turn(this.#laneOf(socket));
+    if (this.#forgotten.has(socket)) return;
+    this.#free.add(socket);
+    socket.resume();
+  }
+
+  /** Must be called when a connection has closed, or is no longer one of HTTP. */
+  forget(socket: Socket): void {
+    this.#forgotten.add(socket);
+    this.#free.delete(socket);
+  }
+
+  /** Must be called for each request, and for each block of a body. */
+  note(): void {
+    if (isTurnShort()) this.#readInLongTurn = 0;
+    else if ((this.#readInLongTurn += 1) >= mostInLongTurn) this.#holdBack();
+  }
+
+  #holdBack(): void {
+    for (const socket of this.#free) {
+      if (socket.isPaused()) continue; // since what came is not wanted yet
+      this.#free.delete(socket);
+      void this.read(socket);
+    }
+  }
+}
