@@ -5,8 +5,9 @@ import { bearer, queries, signIn } from '../operations.js';
 import type { Found, Measurement, Started } from './everyday.js';
 import { checkPage, fillPages, pageRequest, pageSize } from './shipments-page.js';
 
-const usual = { warmMs: 3_000, ms: 5_000 };
-const brief: typeof usual = { warmMs: 1_000, ms: 2_000 };
+/** Until V8 has compiled what recurs: the gateway takes about 15 seconds, hand-written code less than 5. */
+const usual = { warmings: 4, warmMs: 5_000, ms: 5_000 };
+const brief: typeof usual = { warmings: 1, warmMs: 1_000, ms: 2_000 };
 const connections = 32;
 const customers = 500;
 
@@ -21,7 +22,7 @@ const half = ['Q1', 'page', 'Q2', 'Q1', 'live', 'Q1', 'page', 'Q2', 'Q1'];
 const day = [...half, 'Q5', ...half, 'live'];
 
 async function measure(target: Target, { short }: Started): Promise<Found> {
-  const { warmMs, ms } = short ? brief : usual;
+  const { warmings, warmMs, ms } = short ? brief : usual;
   const { server } = target;
   await fillPages(server.url);
   const audience = await openAudience(target, customers, customers, following);
@@ -49,7 +50,8 @@ async function measure(target: Target, { short }: Started): Promise<Found> {
 
   try {
     const openAskers = () => Promise.all(Array.from({ length: connections }, openAsker));
-    await drive(server.url, await openAskers(), warmMs);
+    // Each with new sessions, since the notes service takes only so many calls of one.
+    for (let at = 0; at < warmings; at += 1) await drive(server.url, await openAskers(), warmMs);
     await allTold(audience);
     audience.reset(true);
     const askers = await openAskers();
