@@ -57,11 +57,6 @@ export class IncomingRequest extends IncomingMessage {
     return wantsMore;
   }
 
-  /** An error that nobody listens for is not told: for thousands of requests that wait, its stack would take long. */
-  override destroy(error?: Error): this {
-    return super.destroy(this.listenerCount('error') > 0 ? error : undefined);
-  }
-
   /** Has it end with its connection: once it is answered, Node.js no longer cuts off what has not arrived. */
   protected endWithConnection(): void {
     this.cutOff = () => void this.destroy();
@@ -72,12 +67,6 @@ export class IncomingRequest extends IncomingMessage {
   protected pushOn(block: Buffer): boolean {
     this.received += Math.max(block.length, blockLength);
     return super.push(block) && !this.isLong();
-  }
-
-  /** Node.js reads nothing of the body between a `push` that returned false and this call. */
-  protected readMore(size: number): void {
-    // oxlint-disable-next-line no-underscore-dangle -- the name is that of Node.js
-    super._read(size);
   }
 
   protected isLong(): boolean {
@@ -152,14 +141,18 @@ export function createRequestClass(
       return super.pushOn(block);
     }
 
+    /** Node.js reads nothing of the body between a `push` that returned false and this call. */
     override _read(size: number): void {
-      if (this.isLong()) return void toRead(callerOf(this)).then(() => this.readMore(size));
-      this.readMore(size);
+      // oxlint-disable-next-line no-underscore-dangle -- the name is that of Node.js
+      const read = () => super._read(size);
+      if (this.isLong()) void toRead(callerOf(this)).then(read);
+      else read();
     }
 
+    /** An error that nobody listens for is not told: for thousands of requests that wait, its stack would take long. */
     override destroy(error?: Error): this {
       this.arriving?.release();
-      return super.destroy(error);
+      return super.destroy(this.listenerCount('error') > 0 ? error : undefined);
     }
 
     /** Of a body that is too large, nothing more is kept. */
