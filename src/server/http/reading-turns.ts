@@ -38,8 +38,10 @@ export class ReadingTurns {
 
   /** Must be called for each request, and for each block of a body. */
   note(): void {
-    if (isTurnShort()) this.#readInLongTurn = 0;
-    else if ((this.#readInLongTurn += 1) >= mostInLongTurn) this.#holdBack();
+    this.#readInLongTurn = isTurnShort() ? 0 : this.#readInLongTurn + 1;
+    if (this.#readInLongTurn < mostInLongTurn) return;
+    this.#readInLongTurn = 0; // not for each further request: many may be paused already, and are looked through
+    this.#holdBack();
   }
 
   #holdBack(): void {
