@@ -201,12 +201,12 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       });
       const settings = {
         requestTimeout: requestTimeoutMs,
+        requireHostHeader: false, // `guardHost` does
         IncomingMessage: createRequestClass(admission, networkCaller, laneOf, connections.reading),
       };
       const server = createServer(settings, take);
       server.on('checkExpectation', inTurn(refuseExpectation(refuseEarly)));
-      server.on('connection', connections.onConnection);
-      server.on('connection', drain.onConnection);
+      server.on('connection', connections.onConnection).on('connection', drain.onConnection);
       server.maxHeadersCount = keptHeaders;
       server.timeout = stalledMs;
       server.keepAliveTimeout = keepAliveMs;

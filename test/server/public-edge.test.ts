@@ -58,6 +58,16 @@ describe('the header Host', () => {
     });
   });
 
+  test('that is missing is refused with 400 by us, but in HTTP/1.0', async () => {
+    const ask = (version: string) => {
+      const socket = connect(Number(new URL(testbed.url).port), '127.0.0.1');
+      socket.write(`GET /livez HTTP/${version}\r\nConnection: close\r\n\r\n`);
+      return text(socket);
+    };
+    expect(await ask('1.1')).toMatch(/^HTTP\/1.1 400 [^]*The header Host is missing/);
+    expect(await ask('1.0')).toMatch(/^HTTP\/1.1 200 /);
+  });
+
   test('that is sent twice is refused with 400, wherever any is allowed', async () => {
     const open = await startTestbed({ sandbox: testbed.sandbox });
     onTestFinished(() => open.stop());

@@ -240,7 +240,7 @@ describe.each(Object.entries(families))('%s', (_, family) => {
     const { hostname, port } = new URL(testbed.url);
     const socket = connect(Number(port), hostname);
     const line = `${family.header}: ${family.sign(text)}\r\n`;
-    socket.end(
+    socket.write(
       `POST ${family.path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${line}${line}Content-Length: ${text.length}\r\n\r\n${text}`,
     );
     const chunks: Buffer[] = [];

@@ -58,6 +58,7 @@ export interface HostFault {
   readonly message: string;
 }
 
+const missing: HostFault = { status: 400, message: 'The header Host is missing.' };
 const twice: HostFault = { status: 400, message: 'The header Host must be sent once.' };
 const foreign: HostFault = {
   status: 421,
@@ -69,17 +70,19 @@ const probes = /^\/(?:livez|readyz)(?:\?|$)/;
 /**
  * A check of the `Host` of requests, so that no site can have its own name lead here and read with its pages what the
  * browser may (DNS rebinding). `names` count, without a port and in lower case, and so does any IP literal; all do where
- * it is undefined. Two `Host` headers are never taken: a proxy may have gone by the other.
+ * it is undefined. Two `Host` headers are never taken: a proxy may have gone by the other. Nor is none in HTTP/1.1
+ * (RFC 9112 §3.2): Node.js would refuse that by itself, and go on parsing the thousands that came with it.
  */
 export function createHostCheck(
   names: readonly string[] | undefined,
 ): (request: IncomingMessage) => HostFault | undefined {
   const allowed = names && new Set(names.map((name) => name.toLowerCase()));
-  return ({ rawHeaders, headers, url = '' }) => {
+  return ({ rawHeaders, headers, httpVersion, url = '' }) => {
     let hosts = 0;
     for (let at = 0; at < rawHeaders.length; at += 2)
       if (rawHeaders[at]!.length === 4 && rawHeaders[at]!.toLowerCase() === 'host') hosts += 1;
     if (hosts > 1) return twice;
+    if (hosts === 0 && httpVersion === '1.1') return missing;
     if (!allowed || probes.test(url)) return undefined;
     const name = nameIn(headers.host ?? '');
     return allowed.has(name) || isIP(name) > 0 ? undefined : foreign;
