@@ -4,16 +4,23 @@ import { createPace, isTurnShort } from '../../lib/async/pace.js';
 /** What is read in a turn of the event loop that is long already, before further connections have to wait. */
 const mostInLongTurn = 16;
 
+/** What is read: a connection of HTTP itself, or its websocket. */
+export interface Source {
+  pause(): unknown;
+  resume(): unknown;
+  isPaused(): boolean;
+}
+
 /**
  * Turns in which connections are read. Node.js reads all that has come in one turn of the event loop, up to 64 KiB of each
- * connection: that may be dozens of requests, or thousands of tiny chunks. So once a turn has been long, and still more
- * comes, no further connection is read in it, and each in a turn of its own.
+ * connection: that may be dozens of requests, or thousands of tiny chunks or frames. So once a turn has been long, and
+ * still more comes, no further connection is read in it, and each in a turn of its own.
  */
 export class ReadingTurns {
   readonly #laneOf: (socket: Socket) => string;
   readonly #pace = createPace(1);
   /** Those that are read as soon as something comes. */
-  readonly #free = new Set<Socket>();
+  readonly #free = new Map<Socket, Source>();
   readonly #forgotten = new WeakSet<Socket>();
   #readInLongTurn = 0;
 
@@ -22,12 +29,18 @@ export class ReadingTurns {
   }
 
   /** Reads when it is the turn of its lane, and freely from then on. */
-  async read(socket: Socket): Promise<void> {
-    socket.pause();
+  async read(socket: Socket, source: Source = socket): Promise<void> {
+    source.pause();
     await this.#pace.turn(this.#laneOf(socket));
     if (this.#forgotten.has(socket)) return;
-    this.#free.add(socket);
-    socket.resume();
+    this.#free.set(socket, source);
+    source.resume();
+  }
+
+  /** Goes on with a connection that was forgotten, which is a websocket now. */
+  become(socket: Socket, source: Source): void {
+    this.#forgotten.delete(socket);
+    this.#free.set(socket, source);
   }
 
   /** Must be called when a connection has closed, or is no longer one of HTTP. */
@@ -36,7 +49,7 @@ export class ReadingTurns {
     this.#free.delete(socket);
   }
 
-  /** Must be called for each request, and for each block of a body. */
+  /** Must be called for each request, and for each block of a body or of frames. */
   note(): void {
     this.#readInLongTurn = isTurnShort() ? 0 : this.#readInLongTurn + 1;
     if (this.#readInLongTurn < mostInLongTurn) return;
@@ -45,10 +58,10 @@ export class ReadingTurns {
   }
 
   #holdBack(): void {
-    for (const socket of this.#free) {
-      if (socket.isPaused()) continue; // since what came is not wanted yet
+    for (const [socket, source] of this.#free) {
+      if (source.isPaused()) continue; // since what came is not wanted yet
       this.#free.delete(socket);
-      void this.read(socket);
+      void this.read(socket, source);
     }
   }
 }

@@ -119,7 +119,7 @@ class Protocol {
     if (!session || socket.readyState !== socket.OPEN) return false;
     extra.admit(session);
     if ((headers[costHeader] ?? memberOf(initPayload, costHeader)) !== undefined) extra.asksForCost = true;
-    connections.protect(extra.stream);
+    connections.protect(extra.stream, extra.caller);
     extra.unwatch = this.#watch(session, extra);
     return true;
   }

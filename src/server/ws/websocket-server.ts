@@ -3,7 +3,8 @@ import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GRAPHQL_TRANSPORT_WS_PROTOCOL } from 'graphql-ws';
 import { WebSocketServer } from 'ws';
-import { Connection, maxFragments } from './socket/connection.js';
+import { maxFragments } from './socket/arriving.js';
+import { Connection } from './socket/connection.js';
 import { hold } from './socket/backpressure.js';
 import { createPace } from '../../lib/async/pace.js';
 import type { Drain } from '../http/graceful-shutdown.js';
@@ -67,8 +68,7 @@ class GraphqlWebsockets implements GraphqlSockets {
     maxPayload: maxMessageBytes,
     maxFragments,
     perMessageDeflate: false,
-    // There may be ten thousand frames in a chunk: one of each socket in a turn of the event loop.
-    allowSynchronousEvents: false,
+    autoPong: false, // there may be ten thousand pings in a chunk
     handleProtocols: (offered) => offered.has(GRAPHQL_TRANSPORT_WS_PROTOCOL) && GRAPHQL_TRANSPORT_WS_PROTOCOL,
   });
   readonly #opening = createPace(openedPerTurn);
@@ -78,11 +78,16 @@ class GraphqlWebsockets implements GraphqlSockets {
 
   constructor(options: GraphqlSocketsOptions) {
     this.#options = options;
-    const { server, telemetry, admission, networkCaller } = options;
+    const { server, telemetry, admission, networkCaller, connections } = options;
     const protocol = createProtocol(options);
     this.#sockets.on('connection', (socket, request) => {
       const caller = networkCaller(request);
-      const connection = new Connection(socket, request, { telemetry, admission, caller });
+      const connection = new Connection(socket, request, {
+        telemetry,
+        admission,
+        caller,
+        reading: connections.reading,
+      });
       const closed = protocol.opened(connection, connection);
       this.#connections.add(connection);
       socket.on('error', this.#noteFailure);

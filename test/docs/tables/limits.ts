@@ -30,7 +30,7 @@ import { requestTimeoutMs, stalledMs } from '../../../src/server/server.js';
 import { maxPerUser } from '../../../src/server/live/subscription-quota.js';
 import { maxRunning } from '../../../src/server/ws/graphql-transport-ws.js';
 import { maxIdBytes } from '../../../src/server/ws/socket/operation-ids.js';
-import { maxFragments } from '../../../src/server/ws/socket/connection.js';
+import { maxFragments } from '../../../src/server/ws/socket/arriving.js';
 import { beatMs, maxMessageBytes } from '../../../src/server/ws/websocket-server.js';
 import { defaultMebibytes } from '../../../src/store/sql/read-budget.js';
 import type { MadeTable } from './table.js';

@@ -6,7 +6,9 @@ import type { Telemetry } from '../../../lib/telemetry/telemetry.js';
 import { isTurnShort } from '../../../lib/async/pace.js';
 import { heapOfJson } from '../../../lib/json-size.js';
 import { userCaller, type Holding } from '../../../lib/memory-ledger.js';
+import type { ReadingTurns, Source } from '../../http/reading-turns.js';
 import { longReading, type Admission } from '../../operation/admission.js';
+import { Arriving } from './arriving.js';
 import { chargeWaiting, sendAnswer } from './backpressure.js';
 import { Operations } from './operation-ids.js';
 import { pauseReading } from './pauses.js';
@@ -20,17 +22,8 @@ const maxReasonBytes = 123;
 /** What a client may send before it is known who it is: bytes, and messages. */
 const maxUnknownBytes = 64 * 1024;
 const maxUnknownMessages = 16;
-/** A message comes in no more fragments; each takes so much in the heap, and at least so much on the wire. */
-export const maxFragments = 256;
-const fragmentBytes = 200;
-const leastFragment = 7;
-/** What a ping or pong of a client has on the wire besides its payload: type, length and mask. */
-const controlHead = 6;
-/** What each chunk of a message takes in the heap, and what is not worth charging. */
-const chunkBytes = 250;
-const littleArriving = 4 * 1024;
-/** What `ws` may have of a socket behind the message that it tells of: it reads no more then. */
-const mostBehind = 128 * 1024;
+/** A chunk of more bytes counts as read: a short one may be a pong, or one message. */
+const shortChunk = 512;
 /** In bytes: a longer message waits for its turn to be parsed, and a shorter one is charged with its operation. */
 const longMessage = 16 * 1024;
 const shortMessage = 1024;
@@ -42,13 +35,15 @@ interface ConnectionOptions {
   readonly admission: Admission;
   /** Who is charged for it, until it is known who calls. */
   readonly caller: string;
+  /** By which its frames are read, as all that comes on connections. */
+  readonly reading: Pick<ReadingTurns, 'become' | 'note'>;
 }
 
 /**
  * A websocket as graphql-ws sees it, and our own state of it. A class, since there are many: closures would take more
  * memory than all the rest.
  */
-export class Connection implements ProtocolSocket {
+export class Connection implements ProtocolSocket, Source {
   readonly socket: WebSocket;
   readonly heartbeat: Heartbeat;
   /** The headers of the upgrade request, until it is known who is calling. */
@@ -69,24 +64,22 @@ export class Connection implements ProtocolSocket {
   caller: string;
   readonly stream: IncomingMessage['socket'];
   readonly #admission: Admission;
+  readonly #reading: ConnectionOptions['reading'];
   readonly #log: Telemetry['log'];
   readonly #firstBytes: number;
-  /** The message that has begun to arrive. */
-  readonly #arriving: Holding;
-  #arrivingBytes = 0;
-  /** Those of pings and pongs among them. */
-  #controlBytes = 0;
-  #chunks = 0;
-  /** Messages that were taken as soon as they were complete. */
-  #completed = 0;
+  readonly #arriving: Arriving;
   readonly #leaving: Holding;
   /** Messages that wait for one before them. */
   #waiting: Buffer[] | undefined = undefined;
+  /** The payload of the newest ping, until it is answered. */
+  #ping: Buffer | undefined = undefined;
+  /** Ends a pause between its turns of being read. */
+  #readOn: (() => void) | undefined = undefined;
 
   constructor(
     socket: WebSocket,
     { socket: stream, headers }: IncomingMessage,
-    { telemetry, admission, caller }: ConnectionOptions,
+    { telemetry, admission, caller, reading }: ConnectionOptions,
   ) {
     this.socket = socket;
     this.stream = stream;
@@ -94,16 +87,31 @@ export class Connection implements ProtocolSocket {
     this.headers = headers;
     this.caller = caller;
     this.#admission = admission;
+    this.#reading = reading;
     this.#log = telemetry.log;
     this.#firstBytes = stream.bytesRead;
     const terminate = () => socket.terminate();
-    this.#arriving = admission.ledger.open(caller, 'arriving', terminate);
+    this.#arriving = new Arriving(admission.ledger.open(caller, 'arriving', terminate), terminate);
     this.#leaving = admission.ledger.open(caller, 'leaving', terminate);
     chargeWaiting(socket, this.#leaving);
     // Before `ws` has it, which may find the end of the message in it.
     stream.prependListener('data', (chunk: Buffer) => this.#arrive(chunk.length));
-    const passControl = ({ length }: Buffer) => this.#passControl(length);
-    socket.on('ping', passControl).on('pong', passControl);
+    socket.on('ping', (data: Buffer) => this.#takePing(data));
+    socket.on('pong', (data: Buffer) => this.#arriving.passControl(data));
+    reading.become(stream, this);
+  }
+
+  pause(): void {
+    this.#readOn ??= pauseReading(this.socket);
+  }
+
+  resume(): void {
+    this.#readOn?.();
+    this.#readOn = undefined;
+  }
+
+  isPaused(): boolean {
+    return this.socket.isPaused;
   }
 
   /** Keeps the credentials of `connection_init` from graphql-ws, which would hold them while the socket is open. */
@@ -125,30 +133,25 @@ export class Connection implements ProtocolSocket {
   }
 
   #arrive(bytes: number): void {
-    this.#arrivingBytes += bytes;
-    this.#chunks += 1;
+    if (bytes > shortChunk) this.#reading.note();
     const isUnknown = this.session === undefined;
     if (isUnknown && this.stream.bytesRead - this.#firstBytes > maxUnknownBytes)
       return this.socket.terminate();
-    if (this.#arrivingBytes <= littleArriving) return undefined;
-    const fragments = Math.min(this.#arrivingBytes / leastFragment, maxFragments);
-    const heap = fragments * fragmentBytes + this.#chunks * chunkBytes;
-    if (!this.#arriving.resize(heap, this.#arrivingBytes)) return this.socket.terminate();
-    if (this.#arrivingBytes >= longReading && !this.socket.isPaused) void this.#readOnInTurn();
+    this.#arriving.add(bytes);
+    if (this.#arriving.begun >= longReading && !this.socket.isPaused) void this.#readOnInTurn();
   }
 
-  /** A client that is sent updates may answer pings, and say nothing else, for days. */
-  #passControl(length: number): void {
-    this.#controlBytes += controlHead + length;
-    // What comes between the parts of a message is kept with them, in the same chunks.
-    if (this.#controlBytes >= this.#arrivingBytes) this.#clearArriving();
+  /** Answers the newest of the pings that came in one piece (RFC 6455 §5.5.3). */
+  #takePing(data: Buffer): void {
+    this.#arriving.passControl(data);
+    if (!this.#ping) queueMicrotask(() => this.#pong());
+    this.#ping = data;
   }
 
-  #clearArriving(): void {
-    this.#arrivingBytes = 0;
-    this.#controlBytes = 0;
-    this.#chunks = 0;
-    this.#arriving.release();
+  #pong(): void {
+    const data = this.#ping;
+    this.#ping = undefined;
+    if (this.#isOpen) this.socket.pong(data);
   }
 
   /** Many that send long messages at once are read a few at a time. */
@@ -198,37 +201,17 @@ export class Connection implements ProtocolSocket {
       // Those few have a deadline.
       const isUnknown = this.session === undefined;
       const isLong = data.length > (isUnknown ? shortMessage : longMessage);
+      this.#arriving.end(data);
       if (isUnknown && messages > maxUnknownMessages) this.socket.terminate();
       else if (this.#waiting || isLong || !(isUnknown || isTurnShort())) this.#keep(data, operations);
-      else {
-        this.#completed += 1;
-        if (this.#arrivingBytes <= littleArriving) this.#clearArriving();
-        else this.#clearOnceRead(this.#completed);
-        this.#take(data, operations);
-      }
+      else this.#take(data, operations);
     });
-  }
-
-  /** `ws` tells of one message in a turn of the event loop: after one without, it has no whole one any more. */
-  #clearOnceRead(completed: number): void {
-    this.#boundArriving();
-    const clear = () => completed === this.#completed && !this.#waiting && this.#clearArriving();
-    setImmediate(() => setImmediate(clear));
-  }
-
-  /** Of what arrived, the message that is complete is no more. */
-  #boundArriving(): void {
-    this.#arrivingBytes = Math.min(this.#arrivingBytes, mostBehind);
-    this.#chunks = 1;
   }
 
   /** Has a message wait for its turn, and for those before it; there may be thousands in one chunk. */
   #keep(data: Buffer, operations: Operations): void {
-    if (!this.#waiting) this.#boundArriving();
-    this.#arrivingBytes += data.length;
-    this.#chunks += 1;
-    if (!this.#arriving.resize(this.#chunks * chunkBytes, this.#arrivingBytes)) this.socket.terminate();
-    else if (this.#waiting) this.#waiting.push(data);
+    this.#arriving.keep(data);
+    if (this.#waiting) this.#waiting.push(data);
     else void this.#takeInTurns([data], operations);
   }
 
@@ -247,12 +230,12 @@ export class Connection implements ProtocolSocket {
     const readOn = pauseReading(this.socket);
     for (let data = waiting.shift(); data && this.#isOpen; data = waiting.shift()) {
       const message = data;
+      this.#arriving.letGo(data);
       const take = () => this.#take(message, operations);
       if (data.length > longMessage) await this.#admission.inTurn(this.caller, take);
       else await this.#admission.toTake(this.caller).then(take);
     }
     this.#waiting = undefined;
-    this.#clearArriving();
     readOn();
   }
 

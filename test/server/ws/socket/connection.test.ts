@@ -6,14 +6,17 @@ import { expect, onTestFinished, test } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import type { Session } from '../../../../src/domains/sessions/session.js';
 import { MemoryLedger } from '../../../../src/lib/memory-ledger.js';
+import { ReadingTurns } from '../../../../src/server/http/reading-turns.js';
 import { createAdmission } from '../../../../src/server/operation/admission.js';
 import { Connection } from '../../../../src/server/ws/socket/connection.js';
 import { createTelemetry } from '../../../../src/lib/telemetry/telemetry.js';
 import { scrape } from '../../../support/metrics.js';
 
+const reading = new ReadingTurns(() => '');
+
 /** Both ends of a new connection, with frames as the gateway has them handled. */
 async function connect() {
-  const server = new WebSocketServer({ port: 0, allowSynchronousEvents: false });
+  const server = new WebSocketServer({ port: 0, autoPong: false });
   onTestFinished(() => server.close());
   const client = new WebSocket(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
   const [socket, request] = (await once(server, 'connection')) as [WebSocket, IncomingMessage];
@@ -25,7 +28,12 @@ test('is closed with 4500 if a message cannot be handled, and the log says why',
   const { client, socket, request } = await connect();
   let logged = '';
   const telemetry = createTelemetry('info', { write: (line) => void (logged += line) });
-  const options = { telemetry, admission: createAdmission(new MemoryLedger(telemetry)), caller: 'network' };
+  const options = {
+    telemetry,
+    admission: createAdmission(new MemoryLedger(telemetry)),
+    caller: 'network',
+    reading,
+  };
   new Connection(socket, request, options).onMessage(() => Promise.reject(new Error('It failed.')));
   await once(client, 'open');
   client.send('{"type":"ping"}');
@@ -48,7 +56,7 @@ test('is read on with, in a long message, only when it is its caller’s turn', 
     return opening;
   };
   const admission = { ...createAdmission(new MemoryLedger(telemetry)), toRead };
-  const options = { telemetry, admission, caller: 'network' };
+  const options = { telemetry, admission, caller: 'network', reading };
   const connection = new Connection(socket, request, options);
   connection.admit({ caller: { userId: 'me' } } as Session);
   const handled = new Promise<string>((resolve) => {
@@ -70,7 +78,12 @@ test('is read on with, in a long message, only when it is its caller’s turn', 
 test('holds nothing of pings and pongs, but of a message that they come between', async () => {
   const { client, socket, request } = await connect();
   const telemetry = createTelemetry('silent');
-  const options = { telemetry, admission: createAdmission(new MemoryLedger(telemetry)), caller: 'network' };
+  const options = {
+    telemetry,
+    admission: createAdmission(new MemoryLedger(telemetry)),
+    caller: 'network',
+    reading,
+  };
   const handled: unknown[] = [];
   new Connection(socket, request, options).onMessage(async (message) => void handled.push(message));
   const held = () => scrape(telemetry.metrics, 'trivium_memory_held_bytes{kind="arriving"}');
@@ -96,7 +109,12 @@ test('holds nothing of pings and pongs, but of a message that they come between'
 test('takes a few messages in each turn of the event loop, if they take long, and charges the others', async () => {
   const { client, socket, request } = await connect();
   const telemetry = createTelemetry('silent');
-  const options = { telemetry, admission: createAdmission(new MemoryLedger(telemetry)), caller: 'network' };
+  const options = {
+    telemetry,
+    admission: createAdmission(new MemoryLedger(telemetry)),
+    caller: 'network',
+    reading,
+  };
   const connection = new Connection(socket, request, options);
   connection.admit({ caller: { userId: 'me' } } as Session);
   const handled: unknown[] = [];
@@ -124,7 +142,12 @@ test('takes a few messages in each turn of the event loop, if they take long, an
 test('is cut off if it sends many messages before it is known who calls', async () => {
   const { client, socket, request } = await connect();
   const telemetry = createTelemetry('silent');
-  const options = { telemetry, admission: createAdmission(new MemoryLedger(telemetry)), caller: 'network' };
+  const options = {
+    telemetry,
+    admission: createAdmission(new MemoryLedger(telemetry)),
+    caller: 'network',
+    reading,
+  };
   let handled = 0;
   new Connection(socket, request, options).onMessage(async () => void (handled += 1));
   await once(client, 'open');
