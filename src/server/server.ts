@@ -167,8 +167,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
         isOpen: () => !drain.begun,
         callerOf(request, { caller }) {
           if (!caller) return networkCaller(request);
-          connections.protect(request.socket);
-          return userCaller(caller.userId);
+          return connections.protect(request.socket, userCaller(caller.userId));
         },
         makeContext(request, response, work, began) {
           const found = callers.find(request.headers);

@@ -414,6 +414,13 @@ export const attacks: Readonly<Record<string, Attack>> = {
     frames(frame(1, `{"type":"ping","payload":${empties.slice(0, 16_000)}{}]}`), 65_000),
     false,
   ),
+  'pings on 1,000 websockets': flood(1_000, frames(frame(9), 65_000), true),
+  'pings of the protocol on 1,000 websockets': flood(
+    1_000,
+    frames(frame(1, '{"type":"ping"}'), 65_000),
+    true,
+  ),
+  'pongs on 2,000 websockets before it is known who calls': flood(2_000, frames(frame(10), 60_000), false),
   pings: flood(100, frames(frame(9), 65_000), true),
   'pings of the protocol': flood(100, frames(frame(1, '{"type":"ping"}'), 65_000), true),
   'messages about operations that there are not': flood(
@@ -435,6 +442,15 @@ export const attacks: Readonly<Record<string, Attack>> = {
     '',
     'GET /livez HTTP/1.1\r\nHost:x\r\n\r\n'.repeat(2_000),
   ),
+  'pipelined requests without a Host on 300 connections, together': together(
+    300,
+    '',
+    'GET /livez HTTP/1.1\r\n\r\n'.repeat(2_000),
+  ),
+  'pipelined queries of a user on 600 connections, together': async (target, stop) => {
+    const query = get('/graphql?query={viewer{id}}', `Authorization: Bearer ${target.token}\r\n`);
+    await together(600, '', `${query}\r\n`.repeat(60))(target, stop);
+  },
   'pipelined queries on 1,000 connections, together': together(
     1_000,
     '',

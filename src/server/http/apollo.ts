@@ -101,8 +101,8 @@ export class GraphqlHttp {
     const taken: Taken = { ...left };
     const context = left?.context ?? (await this.#begin(request, reply, taken));
     const { userId } = context.caller ?? {};
-    if (userId !== undefined) connections.protect(request.raw.socket);
     const caller = userId === undefined ? networkCaller(request.raw) : userCaller(userId);
+    if (userId !== undefined) connections.protect(request.raw.socket, caller);
     taken.work ??= parsed?.become(caller) === false ? undefined : await admission.begin(caller, 0);
     try {
       if (taken.work) await this.#run(request, reply, context, taken.work.memory);

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { networkOf } from '../../domains/sessions/network.js';
 import { noteArrival } from '../../lib/async/pace.js';
 import { networkCaller, type Holding, type MemoryLedger } from '../../lib/memory-ledger.js';
-import { createWarnings } from '../../lib/telemetry/rate-limited-log.js';
+import { createWarnings, type Warn } from '../../lib/telemetry/rate-limited-log.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import { ReadingTurns } from './reading-turns.js';
 
@@ -13,8 +13,8 @@ export interface ClientConnections {
   readonly onConnection: (socket: Socket) => void;
   /** Must be told of each request and each block of a body, and when a connection is no longer one of HTTP. */
   readonly reading: ReadingTurns;
-  /** Must be called when a connection has carried something of a signed-in user, or a verified delivery. */
-  protect(socket: Socket): void;
+  /** Must be called when a connection has carried something of a signed-in user, or a verified delivery. Returns whose. */
+  protect(socket: Socket, caller: string): string;
 }
 
 /** What a connection takes in the heap, its parser and the answer in its buffer included. */
@@ -36,13 +36,11 @@ function descriptorLimit(): number {
 
 /** A connection: what it holds, in whose name. */
 interface Client {
-  readonly caller: string;
+  readonly network: string;
   readonly holding: Holding;
-  isProtected: boolean;
+  /** Whose it was last, if it is known: that is not read behind others of its network. */
+  known: string | undefined;
 }
-
-/** Those that are known do not wait behind strangers of their network. */
-const laneOf = ({ caller, isProtected }: Client) => (isProtected ? `known at ${caller}` : caller);
 
 /**
  * Connections that hold memory in the ledger. When there are as many as may be, one that is not known is closed for
@@ -53,58 +51,79 @@ export function createClientConnections(
   telemetry: Telemetry,
   most = descriptorLimit() - Math.min(keptDescriptors, descriptorLimit() / 2),
 ): ClientConnections {
-  const warn = createWarnings(telemetry, { quietMs: 10_000 });
-  const clients = new WeakMap<Socket, Client>();
-  /** Connections that are not known, the earliest first, by their network. */
-  const unknown = new Map<string, Set<Socket>>();
-  const reading = new ReadingTurns((socket) => laneOf(clients.get(socket)!));
-  let open = 0;
+  return new Connections(ledger, createWarnings(telemetry, { quietMs: 10_000 }), most);
+}
 
-  function closeOne(): void {
+class Connections implements ClientConnections {
+  readonly reading = new ReadingTurns((socket) => this.#laneOf(socket));
+  readonly #ledger: MemoryLedger;
+  readonly #warn: Warn;
+  readonly #most: number;
+  readonly #clients = new WeakMap<Socket, Client>();
+  /** Connections that are not known, the earliest first, by their network. */
+  readonly #unknown = new Map<string, Set<Socket>>();
+  #open = 0;
+
+  constructor(ledger: MemoryLedger, warn: Warn, most: number) {
+    this.#ledger = ledger;
+    this.#warn = warn;
+    this.#most = most;
+  }
+
+  readonly onConnection = (socket: Socket): void => {
+    const network = networkCaller(networkOf(socket.remoteAddress ?? ''));
+    const holding = this.#ledger.open(network, 'arriving', () => void socket.destroy());
+    this.#clients.set(socket, { network, holding, known: undefined });
+    this.#unknown.set(network, (this.#unknown.get(network) ?? new Set()).add(socket));
+    this.#open += 1;
+    socket.once('close', () => this.#forget(socket));
+    if (!holding.resize(connectionBytes)) socket.destroy();
+    else if (this.#open > this.#most) this.#closeOne();
+    noteArrival();
+    // Only then: the HTTP server has it resume in the next tick.
+    process.nextTick(() => void this.reading.read(socket));
+  };
+
+  protect(socket: Socket, caller: string): string {
+    const client = this.#clients.get(socket);
+    if (!client) return caller;
+    if (client.known === undefined) {
+      client.holding.protect();
+      this.#makeKnown(socket, client);
+    }
+    client.known = caller;
+    return caller;
+  }
+
+  /** Those that are known do not wait behind others of their network. */
+  #laneOf(socket: Socket): string {
+    const { known, network } = this.#clients.get(socket)!;
+    return known ?? network;
+  }
+
+  #forget(socket: Socket): void {
+    const client = this.#clients.get(socket)!;
+    this.#open -= 1;
+    this.reading.forget(socket);
+    client.holding.release();
+    this.#makeKnown(socket, client);
+  }
+
+  #makeKnown(socket: Socket, { network }: Client): void {
+    const sockets = this.#unknown.get(network);
+    sockets?.delete(socket);
+    if (sockets?.size === 0) this.#unknown.delete(network);
+  }
+
+  #closeOne(): void {
     let largest = new Set<Socket>();
-    for (const sockets of unknown.values()) if (sockets.size > largest.size) largest = sockets;
-    const about = { connections: open, limit: most, unknownFromThere: largest.size };
-    warn('connections are closed, since there may be no more: see the limit of open files', () => about);
+    for (const sockets of this.#unknown.values()) if (sockets.size > largest.size) largest = sockets;
+    const about = { connections: this.#open, limit: this.#most, unknownFromThere: largest.size };
+    this.#warn(
+      'connections are closed, since there may be no more: see the limit of open files',
+      () => about,
+    );
     const [earliest] = largest;
     earliest?.destroy();
   }
-
-  function makeKnown(socket: Socket, caller: string): void {
-    const sockets = unknown.get(caller);
-    sockets?.delete(socket);
-    if (sockets?.size === 0) unknown.delete(caller);
-  }
-
-  /** One listener for all connections, not a closure for each of many websockets. */
-  function forget(this: Socket): void {
-    const { caller, holding } = clients.get(this)!;
-    open -= 1;
-    reading.forget(this);
-    holding.release();
-    makeKnown(this, caller);
-  }
-
-  return {
-    onConnection(socket) {
-      const caller = networkCaller(networkOf(socket.remoteAddress ?? ''));
-      const holding = ledger.open(caller, 'arriving', () => void socket.destroy());
-      clients.set(socket, { caller, holding, isProtected: false });
-      unknown.set(caller, (unknown.get(caller) ?? new Set()).add(socket));
-      open += 1;
-      socket.on('close', forget);
-      if (!holding.resize(connectionBytes)) socket.destroy();
-      else if (open > most) closeOne();
-      noteArrival();
-      // Only then: the HTTP server has it resume in the next tick.
-      process.nextTick(() => void reading.read(socket));
-    },
-    reading,
-    protect(socket) {
-      const client = clients.get(socket);
-      if (!client || client.isProtected) return; // asked for each request
-      client.isProtected = true;
-      client.holding.protect();
-      makeKnown(socket, client.caller);
-    },
-  };
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { createPace } from '../../lib/async/pace.js';
+import { endpointCaller } from '../../lib/memory-ledger.js';
 import type { Receiver } from '../../events/webhooks/receiver.js';
 import type { ClientConnections } from './client-connections.js';
 import { respond, webhookPrefix } from './request-guards.js';
@@ -30,7 +31,7 @@ export function serveWebhooks(
       body: request,
       began,
     });
-    if (answered.status === 200) connections.protect(request.socket);
+    if (answered.status === 200) connections.protect(request.socket, endpointCaller(family, id));
     respond(request, response, answered);
   }
 

@@ -119,8 +119,8 @@ export function createStreams(options: StreamOptions): GraphqlStreams {
         options.meter.refused('stream', [lookUpFailed]);
         return answer.again();
       }
-      if (session) connections.protect(request.raw.socket);
       const caller = session ? userCaller(session.caller.userId) : networkCaller(request.raw);
+      if (session) connections.protect(request.raw.socket, caller);
       const stream = openStream(answer, caller);
       if (!stream) return answer.again();
       const work = await admission.begin(caller, 0);

@@ -28,7 +28,7 @@ test('of as many connections as may be, the earliest that is not known is closed
     return socket;
   };
   const [known, first, second] = [await open(), await open(), await open()];
-  connections.protect(accepted[0]!);
+  connections.protect(accepted[0]!, 'user me');
   const closed = once(first, 'close');
   const last = await open();
   await closed;
@@ -122,9 +122,13 @@ describe('open connections on which much comes at once', () => {
     }
   });
 
-  test('are read early if they are known, even if they come last', async () => {
+  test.each([
+    ['strangers', undefined],
+    ['somebody else', 'user other'],
+  ])('are read early if they are known, even behind those of %s', async (_, other) => {
     const { connections, sockets, near, read } = await connectAll();
-    connections.protect(near.at(-1)!);
+    for (const socket of near) if (other !== undefined) connections.protect(socket, other);
+    connections.protect(near.at(-1)!, 'user me');
     for (const socket of sockets.slice(0, -1)) socket.write(ask('/').repeat(10));
     sockets.at(-1)!.write(ask('/known'));
     await expect.poll(() => read.length).toBe(60 + 59 * 10 + 1);
