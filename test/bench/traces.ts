@@ -5,18 +5,28 @@ import { sliceOf, type QuerySlice } from './queries.js';
 import { say } from './say.js';
 import type { Row, SuiteOptions } from './table.js';
 
+interface Participant {
+  readonly who: string;
+  /** `OTEL_TRACES_SAMPLER` and its argument; without, there are no traces. */
+  readonly sampler?: readonly [name: string, share: string];
+  /** One request of so many belongs to a trace that its caller samples. */
+  readonly tracedEvery?: number;
+}
+
+const ofOwn = (share: string) => ['parentbased_traceidratio', share] as const;
+
 /**
- * What is compared: one gateway without traces, and one of which callers have some of their traces sampled. They are
- * two processes only, asked as often, since two of the same code differ by more than what is measured.
+ * What is compared: a gateway without traces, and others that sample none, a tenth or all of them, or what their callers
+ * sample. Two processes of the same code differ, so there is a second one without traces, and each round starts all anew.
  */
-const shares = [
-  { who: 'off', isTraced: false },
-  { who: 'off, again', isTraced: false },
-  { who: 'off, once more', isTraced: false },
-  { who: 'none', isTraced: true },
-  { who: 'a tenth', isTraced: true, tracedEvery: 10 },
-  { who: 'all', isTraced: true, tracedEvery: 1 },
-] as const;
+const participants: readonly Participant[] = [
+  { who: 'off' },
+  { who: 'off, again' },
+  { who: 'none', sampler: ofOwn('0') },
+  { who: 'a tenth', sampler: ofOwn('0.1') },
+  { who: 'all', sampler: ofOwn('1') },
+  { who: 'a tenth, by callers', sampler: ['parentbased_always_off', ''], tracedEvery: 10 },
+];
 const query = queries.find(({ name }) => name === 'Q1')!;
 
 /** By CPU time, which tells differences of some percent where others use the machine, too. */
@@ -26,20 +36,20 @@ const score = ({ cpuUs }: QuerySlice) => 1_000_000 / cpuUs!;
 export const traceNames = [query.name];
 
 /** Slices that are not counted: until the code of spans is compiled, which costs more than all else. */
-const warmUps = 10;
-const usual = { slices: 60, ms: 200 };
+const warmUps = 20;
+const usual = { slices: 40, ms: 200 };
 const brief = { slices: 20, ms: 200 };
-const fullRounds = 9;
+const fullRounds = 5;
 
 /** What traces cost a query: a gateway that sends some, compared with one that sends none. */
 export async function runTraces({ short, rounds }: SuiteOptions): Promise<readonly Row[]> {
   const times = rounds ?? (short ? 1 : fullRounds);
-  const all: (readonly Outcome<QuerySlice>[])[] = [];
+  const all: (readonly Traced[])[] = [];
   for (let time = 1; time <= times; time += 1) {
     say(`traces: ${query.name}, ${time} of ${times} …`);
     all.push(await runRound(short ? brief : usual));
   }
-  return join(all).map(({ who, ratio, low, high, rounds: ratios, outcomes }) => ({
+  return join(all).map(({ who, ratio, low, high, rounds: ratios, outcomes }, index) => ({
     suite: 'traces',
     name: query.name,
     who,
@@ -49,28 +59,33 @@ export async function runTraces({ short, rounds }: SuiteOptions): Promise<readon
     rounds: ratios,
     cpuUs: median(outcomes.map(({ cpuUs }) => cpuUs!)),
     perSecond: median(outcomes.map(({ rate }) => rate)),
+    spans: median(all.map((round) => round[index]!.spans)),
   }));
 }
 
-/** Starts both gateways, and compares them. */
-function runRound({ slices, ms }: typeof usual): Promise<readonly Outcome<QuerySlice>[]> {
+/** What came of a participant, and how many spans the collector was sent. */
+type Traced = Outcome<QuerySlice> & { readonly spans: number };
+
+/** Starts the gateways, and compares them. */
+function runRound({ slices, ms }: typeof usual): Promise<readonly Traced[]> {
   return withEnvironment(async ({ startFile, startGateway }) => {
-    const { url: collector } = await startFile('servers/collector.js');
-    const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector, OTEL_TRACES_SAMPLER: 'parentbased_always_off' };
-    const untraced = await startGateway({ database: 'untraced.db' });
-    const traced = await startGateway({ database: 'traced.db', env });
-    const turns = shares.map(({ who, isTraced, ...share }) => {
-      const { url, read } = isTraced ? traced : untraced;
-      return { ...sliceOf({ who, url, read, ...share }, query, ms), score };
-    });
+    const { url } = await startFile('servers/collector.js');
+    const turns = [];
+    for (const [index, { who, sampler, tracedEvery }] of participants.entries()) {
+      const [name, share] = sampler ?? [];
+      const collector = { OTEL_EXPORTER_OTLP_ENDPOINT: `${url}/${index}` };
+      const env = name ? { ...collector, OTEL_TRACES_SAMPLER: name, OTEL_TRACES_SAMPLER_ARG: share } : {};
+      const server = await startGateway({ database: `${index}.db`, env });
+      turns.push({ ...sliceOf({ who, url: server.url, read: server.read, tracedEvery }, query, ms), score });
+    }
     const outcomes = await interleave(turns, slices, warmUps);
-    const [off] = outcomes;
-    const none = outcomes.find(({ who }) => who === 'none')!;
-    const sampled = outcomes.slice(outcomes.indexOf(none) + 1);
-    return [
-      ...outcomes.map((outcome) => ({ ...outcome, ...toBase(outcome, off!) })),
-      ...sampled.map((outcome) => ({ ...outcome, ...toBase(outcome, none), who: `${outcome.who}, to none` })),
-    ];
+    return Promise.all(
+      outcomes.map(async (outcome, index) => ({
+        ...outcome,
+        ...toBase(outcome, outcomes[0]!),
+        spans: Number(await (await fetch(`${url}/${index}`)).text()),
+      })),
+    );
   });
 }
 
