@@ -13,6 +13,8 @@ export interface ClientConnections {
   readonly onConnection: (socket: Socket) => void;
   /** Must be told of each request and each block of a body, and when a connection is no longer one of HTTP. */
   readonly reading: ReadingTurns;
+  /** The same for websockets: there may be thousands, which need not wait when much comes by HTTP. */
+  readonly readingFrames: ReadingTurns;
   /** Must be called when a connection has carried something of a signed-in user, or a verified delivery. Returns whose. */
   protect(socket: Socket, caller: string): string;
 }
@@ -56,6 +58,7 @@ export function createClientConnections(
 
 class Connections implements ClientConnections {
   readonly reading = new ReadingTurns((socket) => this.#laneOf(socket));
+  readonly readingFrames = new ReadingTurns((socket) => this.#laneOf(socket));
   readonly #ledger: MemoryLedger;
   readonly #warn: Warn;
   readonly #most: number;
@@ -105,6 +108,7 @@ class Connections implements ClientConnections {
     const client = this.#clients.get(socket)!;
     this.#open -= 1;
     this.reading.forget(socket);
+    this.readingFrames.forget(socket);
     client.holding.release();
     this.#makeKnown(socket, client);
   }

@@ -21,7 +21,8 @@ export class ReadingTurns {
   readonly #pace = createPace(1);
   /** Those that are read as soon as something comes. */
   readonly #free = new Map<Socket, Source>();
-  readonly #forgotten = new WeakSet<Socket>();
+  /** How each connection is read; none that is forgotten. */
+  readonly #sources = new WeakMap<Socket, Source>();
   #readInLongTurn = 0;
 
   constructor(laneOf: (socket: Socket) => string) {
@@ -30,22 +31,23 @@ export class ReadingTurns {
 
   /** Reads when it is the turn of its lane, and freely from then on. */
   async read(socket: Socket, source: Source = socket): Promise<void> {
+    this.#sources.set(socket, source);
     source.pause();
     await this.#pace.turn(this.#laneOf(socket));
-    if (this.#forgotten.has(socket)) return;
+    if (this.#sources.get(socket) !== source) return;
     this.#free.set(socket, source);
     source.resume();
   }
 
-  /** Goes on with a connection that was forgotten, which is a websocket now. */
-  become(socket: Socket, source: Source): void {
-    this.#forgotten.delete(socket);
+  /** Begins with a connection that is read freely already. */
+  add(socket: Socket, source: Source): void {
+    this.#sources.set(socket, source);
     this.#free.set(socket, source);
   }
 
-  /** Must be called when a connection has closed, or is no longer one of HTTP. */
+  /** Must be called when a connection has closed, or is read otherwise. */
   forget(socket: Socket): void {
-    this.#forgotten.add(socket);
+    this.#sources.delete(socket);
     this.#free.delete(socket);
   }
 

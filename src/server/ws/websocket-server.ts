@@ -86,7 +86,7 @@ class GraphqlWebsockets implements GraphqlSockets {
         telemetry,
         admission,
         caller,
-        reading: connections.reading,
+        reading: connections.readingFrames,
       });
       const closed = protocol.opened(connection, connection);
       this.#connections.add(connection);

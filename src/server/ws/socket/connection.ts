@@ -22,8 +22,10 @@ const maxReasonBytes = 123;
 /** What a client may send before it is known who it is: bytes, and messages. */
 const maxUnknownBytes = 64 * 1024;
 const maxUnknownMessages = 16;
-/** A chunk of more bytes counts as read: a short one may be a pong, or one message. */
-const shortChunk = 512;
+/** In bytes. A shorter chunk does not count as read: it may be a pong, or the message of one of many that come back. */
+const shortChunk = 1024;
+/** Messages of one chunk that are taken as they come; what they cause, such as an answer, is not done yet then. */
+const takenAtOnce = 16;
 /** In bytes: a longer message waits for its turn to be parsed, and a shorter one is charged with its operation. */
 const longMessage = 16 * 1024;
 const shortMessage = 1024;
@@ -35,8 +37,8 @@ interface ConnectionOptions {
   readonly admission: Admission;
   /** Who is charged for it, until it is known who calls. */
   readonly caller: string;
-  /** By which its frames are read, as all that comes on connections. */
-  readonly reading: Pick<ReadingTurns, 'become' | 'note'>;
+  /** By which it is read, with all other websockets. */
+  readonly reading: Pick<ReadingTurns, 'add' | 'note'>;
 }
 
 /**
@@ -68,6 +70,8 @@ export class Connection implements ProtocolSocket, Source {
   readonly #log: Telemetry['log'];
   readonly #firstBytes: number;
   readonly #arriving: Arriving;
+  /** Messages of this chunk that were taken. */
+  #taken = 0;
   readonly #leaving: Holding;
   /** Messages that wait for one before them. */
   #waiting: Buffer[] | undefined = undefined;
@@ -98,7 +102,7 @@ export class Connection implements ProtocolSocket, Source {
     stream.prependListener('data', (chunk: Buffer) => this.#arrive(chunk.length));
     socket.on('ping', (data: Buffer) => this.#takePing(data));
     socket.on('pong', (data: Buffer) => this.#arriving.passControl(data));
-    reading.become(stream, this);
+    reading.add(stream, this);
   }
 
   pause(): void {
@@ -133,6 +137,7 @@ export class Connection implements ProtocolSocket, Source {
   }
 
   #arrive(bytes: number): void {
+    this.#taken = 0;
     if (bytes > shortChunk) this.#reading.note();
     const isUnknown = this.session === undefined;
     if (isUnknown && this.stream.bytesRead - this.#firstBytes > maxUnknownBytes)
@@ -203,9 +208,14 @@ export class Connection implements ProtocolSocket, Source {
       const isLong = data.length > (isUnknown ? shortMessage : longMessage);
       this.#arriving.end(data);
       if (isUnknown && messages > maxUnknownMessages) this.socket.terminate();
-      else if (this.#waiting || isLong || !(isUnknown || isTurnShort())) this.#keep(data, operations);
+      else if (this.#waiting || isLong || !(isUnknown || this.#mayTakeAtOnce())) this.#keep(data, operations);
       else this.#take(data, operations);
     });
+  }
+
+  #mayTakeAtOnce(): boolean {
+    this.#taken += 1;
+    return this.#taken <= takenAtOnce && isTurnShort();
   }
 
   /** Has a message wait for its turn, and for those before it; there may be thousands in one chunk. */

@@ -139,6 +139,25 @@ test('takes a few messages in each turn of the event loop, if they take long, an
   await expect.poll(held).toBe(0);
 });
 
+test('takes a few messages of one chunk at once, however short they are, and the others in later turns', async () => {
+  const { client, socket, request } = await connect();
+  const telemetry = createTelemetry('silent');
+  const admission = createAdmission(new MemoryLedger(telemetry));
+  const connection = new Connection(socket, request, { telemetry, admission, caller: 'network', reading });
+  connection.admit({ caller: { userId: 'me' } } as Session);
+  let handled = 0;
+  const chunks: number[] = [];
+  connection.onMessage(async () => void (handled += 1));
+  connection.stream.on('data', () => chunks.push(handled));
+  await once(client, 'open');
+  const sent = 1_000;
+  for (let at = 0; at < sent; at += 1) client.send('{"type":"pong"}');
+  await expect.poll(() => handled).toBe(sent);
+  const atOnce = chunks.map((after, index) => after - (chunks[index - 1] ?? 0));
+  expect(chunks.length).toBeLessThan(sent / 32);
+  expect(atOnce[0]).toBeLessThanOrEqual(16);
+});
+
 test('is cut off if it sends many messages before it is known who calls', async () => {
   const { client, socket, request } = await connect();
   const telemetry = createTelemetry('silent');
