@@ -65,12 +65,18 @@ class Connections implements ClientConnections {
   readonly #clients = new WeakMap<Socket, Client>();
   /** Connections that are not known, the earliest first, by their network. */
   readonly #unknown = new Map<string, Set<Socket>>();
+  /** One listener for all connections, not a closure for each of many websockets. */
+  readonly #onClose: (this: Socket) => void;
   #open = 0;
 
   constructor(ledger: MemoryLedger, warn: Warn, most: number) {
     this.#ledger = ledger;
     this.#warn = warn;
     this.#most = most;
+    const forget = (socket: Socket) => this.#forget(socket);
+    this.#onClose = function onClose() {
+      forget(this);
+    };
   }
 
   readonly onConnection = (socket: Socket): void => {
@@ -79,7 +85,7 @@ class Connections implements ClientConnections {
     this.#clients.set(socket, { network, holding, known: undefined });
     this.#unknown.set(network, (this.#unknown.get(network) ?? new Set()).add(socket));
     this.#open += 1;
-    socket.once('close', () => this.#forget(socket));
+    socket.on('close', this.#onClose);
     if (!holding.resize(connectionBytes)) socket.destroy();
     else if (this.#open > this.#most) this.#closeOne();
     noteArrival();

@@ -19,10 +19,8 @@ export interface Source {
 export class ReadingTurns {
   readonly #laneOf: (socket: Socket) => string;
   readonly #pace = createPace(1);
-  /** Those that are read as soon as something comes. */
-  readonly #free = new Map<Socket, Source>();
-  /** How each connection is read; none that is forgotten. */
-  readonly #sources = new WeakMap<Socket, Source>();
+  /** How each connection is read: paused, or as soon as something comes. */
+  readonly #sources = new Map<Socket, Source>();
   #readInLongTurn = 0;
 
   constructor(laneOf: (socket: Socket) => string) {
@@ -35,20 +33,17 @@ export class ReadingTurns {
     source.pause();
     await this.#pace.turn(this.#laneOf(socket));
     if (this.#sources.get(socket) !== source) return;
-    this.#free.set(socket, source);
     source.resume();
   }
 
   /** Begins with a connection that is read freely already. */
   add(socket: Socket, source: Source): void {
     this.#sources.set(socket, source);
-    this.#free.set(socket, source);
   }
 
   /** Must be called when a connection has closed, or is read otherwise. */
   forget(socket: Socket): void {
     this.#sources.delete(socket);
-    this.#free.delete(socket);
   }
 
   /** Must be called for each request, and for each block of a body or of frames. */
@@ -60,10 +55,7 @@ export class ReadingTurns {
   }
 
   #holdBack(): void {
-    for (const [socket, source] of this.#free) {
-      if (source.isPaused()) continue; // since what came is not wanted yet
-      this.#free.delete(socket);
-      void this.read(socket, source);
-    }
+    // One is paused since it waits for its turn, or what came is not wanted yet.
+    for (const [socket, source] of this.#sources) if (!source.isPaused()) void this.read(socket, source);
   }
 }
