@@ -240,8 +240,11 @@ export class Connection implements ProtocolSocket, Source {
     const readOn = pauseReading(this.socket);
     for (let data = waiting.shift(); data && this.#isOpen; data = waiting.shift()) {
       const message = data;
-      this.#arriving.letGo(data);
-      const take = () => this.#take(message, operations);
+      const take = () => {
+        if (!this.#isOpen) return; // what it had is released
+        this.#arriving.letGo(message);
+        this.#take(message, operations);
+      };
       if (data.length > longMessage) await this.#admission.inTurn(this.caller, take);
       else await this.#admission.toTake(this.caller).then(take);
     }

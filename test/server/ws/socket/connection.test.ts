@@ -158,6 +158,29 @@ test('takes a few messages of one chunk at once, however short they are, and the
   expect(atOnce[0]).toBeLessThanOrEqual(16);
 });
 
+test('is charged for a long message while that waits for its turn', async () => {
+  const { client, socket, request } = await connect();
+  const telemetry = createTelemetry('silent');
+  let take = (): void => undefined;
+  const inTurn = async (_: string, work: () => void) => void (take = work);
+  const admission = { ...createAdmission(new MemoryLedger(telemetry)), inTurn };
+  const connection = new Connection(socket, request, { telemetry, admission, caller: 'network', reading });
+  connection.admit({ caller: { userId: 'me' } } as Session);
+  let handled = 0;
+  connection.onMessage(async () => void (handled += 1));
+  const held = () => scrape(telemetry.metrics, 'trivium_memory_held_bytes{kind="arriving"}');
+  await once(client, 'open');
+  client.send(JSON.stringify({ type: 'pong', payload: 'x'.repeat(100_000) }));
+  await expect.poll(held).toBeGreaterThan(100_000);
+  await expect.poll(() => connection.stream.bytesRead).toBeGreaterThan(100_000);
+  expect(handled).toBe(0);
+  await turn();
+  expect(await held()).toBeGreaterThan(100_000);
+  take();
+  expect(handled).toBe(1);
+  expect(await held()).toBe(0);
+});
+
 test('is cut off if it sends many messages before it is known who calls', async () => {
   const { client, socket, request } = await connect();
   const telemetry = createTelemetry('silent');
