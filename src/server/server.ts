@@ -193,7 +193,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       const guarded = guardHost(hostFault, refuseEarly, serveWebhooks(receiver, connections, others));
       const begin = inTurn(guarded);
       const take = boundHeaders(refuseEarly, (request, response) => {
-        connections.reading.note();
+        connections.reading.note(request.socket);
         drain.track(response);
         request.url = originForm(request.url!);
         begin(request, response);

@@ -5,7 +5,7 @@ import { noteArrival } from '../../lib/async/pace.js';
 import { networkCaller, type Holding, type MemoryLedger } from '../../lib/memory-ledger.js';
 import { createWarnings, type Warn } from '../../lib/telemetry/rate-limited-log.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
-import { ReadingTurns } from './reading-turns.js';
+import { ReadingTurns, type Brought } from './reading-turns.js';
 
 /** The connections of clients: there are fewer than the system gives descriptors, and those of known callers stay. */
 export interface ClientConnections {
@@ -23,6 +23,8 @@ export interface ClientConnections {
 const connectionBytes = 16 * 1024;
 /** Descriptors kept for the database, the services and files: so many, or half of all. */
 const keptDescriptors = 512;
+/** In bytes: so little of a websocket has no other wait. It may be a pong, or the message of one of many that come back. */
+const shortFrames = 1024;
 /** Where the system does not tell. */
 const defaultDescriptors = 1_024;
 
@@ -57,8 +59,8 @@ export function createClientConnections(
 }
 
 class Connections implements ClientConnections {
-  readonly reading = new ReadingTurns((socket) => this.#laneOf(socket));
-  readonly readingFrames = new ReadingTurns((socket) => this.#laneOf(socket));
+  readonly reading = new ReadingTurns((socket, brought) => this.#laneOf(socket, brought));
+  readonly readingFrames = new ReadingTurns((socket, brought) => this.#laneOf(socket, brought), shortFrames);
   readonly #ledger: MemoryLedger;
   readonly #warn: Warn;
   readonly #most: number;
@@ -90,7 +92,7 @@ class Connections implements ClientConnections {
     else if (this.#open > this.#most) this.#closeOne();
     noteArrival();
     // Only then: the HTTP server has it resume in the next tick.
-    process.nextTick(() => void this.reading.read(socket));
+    process.nextTick(() => this.reading.begin(socket));
   };
 
   protect(socket: Socket, caller: string): string {
@@ -104,10 +106,10 @@ class Connections implements ClientConnections {
     return caller;
   }
 
-  /** Those that are known do not wait behind others of their network. */
-  #laneOf(socket: Socket): string {
+  /** Those that are known do not wait behind others of their network, nor those that bring little behind much. */
+  #laneOf(socket: Socket, brought: Brought): string {
     const { known, network } = this.#clients.get(socket)!;
-    return known ?? network;
+    return known ?? `${brought} of ${network}`;
   }
 
   #forget(socket: Socket): void {

@@ -137,7 +137,7 @@ export function createRequestClass(
     }
 
     protected override pushOn(block: Buffer): boolean {
-      reading?.note();
+      reading?.note(this.socket);
       return super.pushOn(block);
     }
 

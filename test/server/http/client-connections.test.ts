@@ -76,7 +76,7 @@ describe('open connections on which much comes at once', () => {
     const read: string[] = [];
     const near: Socket[] = [];
     const server = createHttpServer({ IncomingMessage }, ({ url = '', socket }, answer) => {
-      reading.note();
+      reading.note(socket);
       read.push(url);
       near.push(socket);
       for (const until = performance.now() + 1; performance.now() < until;);
@@ -133,6 +133,19 @@ describe('open connections on which much comes at once', () => {
     sockets.at(-1)!.write(ask('/known'));
     await expect.poll(() => read.length).toBe(60 + 59 * 10 + 1);
     expect(read.indexOf('/known')).toBeLessThan(60 + 300);
+  });
+
+  test('are read early if they have brought little, even behind those that bring much', async () => {
+    const { sockets, read } = await connectAll();
+    const much = ask('/').replace('\r\n\r\n', `\r\nmuch: ${'x'.repeat(3_000)}\r\n\r\n`);
+    for (const times of [1, 20]) {
+      read.length = 60;
+      for (const socket of sockets.slice(0, -1)) socket.write(much.repeat(times));
+      await expect.poll(() => read.length, { interval: 5 }).toBeGreaterThanOrEqual(60 + 59);
+    }
+    sockets.at(-1)!.write(ask('/little'));
+    await expect.poll(() => read.length).toBe(60 + 59 * 20 + 1);
+    expect(read.indexOf('/little')).toBeLessThan(60 + 59 * 8);
   });
 });
 

@@ -22,8 +22,6 @@ const maxReasonBytes = 123;
 /** What a client may send before it is known who it is: bytes, and messages. */
 const maxUnknownBytes = 64 * 1024;
 const maxUnknownMessages = 16;
-/** In bytes. A shorter chunk does not count as read: it may be a pong, or the message of one of many that come back. */
-const shortChunk = 1024;
 /** Messages of one chunk that are taken as they come; what they cause, such as an answer, is not done yet then. */
 const takenAtOnce = 16;
 /** In bytes: a longer message waits for its turn to be parsed, and a shorter one is charged with its operation. */
@@ -138,7 +136,7 @@ export class Connection implements ProtocolSocket, Source {
 
   #arrive(bytes: number): void {
     this.#taken = 0;
-    if (bytes > shortChunk) this.#reading.note();
+    this.#reading.note(this.stream);
     const isUnknown = this.session === undefined;
     if (isUnknown && this.stream.bytesRead - this.#firstBytes > maxUnknownBytes)
       return this.socket.terminate();
