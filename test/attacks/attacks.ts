@@ -466,6 +466,11 @@ export const attacks: Readonly<Record<string, Attack>> = {
     'POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n',
     '1\r\nx\r\n'.repeat(10_900),
   ),
+  'pipelined bodies after a short one on 600 connections, together': together(
+    600,
+    post('{"query":"{__typename}"}'),
+    post('{"query":"{__typename}"}').repeat(60),
+  ),
   'pipelined streams on 300 new connections': knocking(
     300,
     get('/graphql?query={__typename}', 'Accept: text/event-stream\r\n') + '\r\n',
