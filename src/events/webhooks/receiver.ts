@@ -169,8 +169,9 @@ class WebhookReceiver implements Receiver {
   async #checkSignature(family: WebhookFamily, request: WebhookRequest, body: Buffer) {
     const { name, scheme } = family;
     const headers = headerValues(request, scheme.header);
-    const faultUnder = (valid: readonly string[] = []) =>
-      findSignatureFault(scheme, headers, body, { secrets: valid, now: this.#options.clock.now() });
+    const now = this.#options.clock.now(); // its age when it came: it may have to wait for a rotation
+    const faultUnder = (secrets: readonly string[] = []) =>
+      findSignatureFault(scheme, headers, body, { secrets, now });
     let fault = faultUnder(this.#options.secrets.valid(name, request.endpointId));
     // Another replica may just have stored a new secret, with its signal still on the way.
     if (fault === 'SIGNATURE_WRONG' && mayMatch(scheme, headers))

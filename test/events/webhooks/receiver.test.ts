@@ -525,6 +525,21 @@ describe('rotation', () => {
     expect(await statusFor('whsec_second')).toBe(200);
   });
 
+  test('takes a delivery that was in time when it came, however long it waits for a rotation', async () => {
+    const t = Math.floor(now / 1000) - 299;
+    const body = paymentBody();
+    const headers = { 'payments-signature': `t=${t},v1=${hmac('whsec_late', `${t}.`, body)}` };
+    const latest = vi.spyOn(secrets, 'latest');
+    let answer: ReturnType<typeof post> | undefined;
+    await secrets.rotate('payments', 'pe_1', async () => {
+      answer = post(payment(body, headers));
+      await vi.waitFor(() => expect(latest).toHaveBeenCalled());
+      now += 10_000;
+      return 'whsec_late';
+    });
+    expect(await answer).toMatchObject(accepted);
+  });
+
   test('answers 503 while a rotation takes too long, and logs that once', async () => {
     const body = paymentBody();
     const forged = payment(body, { 'payments-signature': paymentSignature(body, 'another') });
