@@ -43,6 +43,8 @@ export const maxLimit = 100;
 /** How many notes are scanned for one whose page is not known. */
 export const maxScannedNotes = 5_000;
 const smallerLimits = [50, 20];
+/** Statuses by which a service refuses a long address, in which the tag is (RFC 9110 §15.5.15, RFC 6585 §5). */
+const tooLong: readonly number[] = [414, 431];
 /** Consecutive pages without a new note. */
 const maxRepeatedPages = 200;
 /**
@@ -93,6 +95,7 @@ export function createPager(): Pager {
     for (const each of limits) {
       const answer = await list.read({ limit: each, cursor });
       if ('refused' in answer) {
+        if (tooLong.includes(answer.refused)) throw invalidQuery(list.filter, undefined);
         if (answer.refused !== 400) throw unusable('refused to list notes');
         continue;
       }

@@ -176,6 +176,9 @@ describe('a page that is too large', () => {
 test.each([
   [400, { tag: 'a' }, 'next', 'CURSOR_EXPIRED'],
   [400, { tag: 'a' }, undefined, 'BAD_USER_INPUT'],
+  [414, { tag: 'a' }, undefined, 'BAD_USER_INPUT'],
+  [431, { tag: 'a' }, 'next', 'BAD_USER_INPUT'],
+  [431, {}, 'next', 'UPSTREAM_INVALID_RESPONSE'],
   [400, { pinned: true }, undefined, 'UPSTREAM_INVALID_RESPONSE'],
   [403, {}, 'next', 'UPSTREAM_INVALID_RESPONSE'],
 ])('a refusal with %i, given filter %j and cursor %s, is %s', async (status, filter, cursor, code) => {
