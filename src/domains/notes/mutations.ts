@@ -100,6 +100,9 @@ function changeOf({ title, content, tags, isPinned }: Omit<UpdateNoteInput, 'id'
   };
 }
 
+/** Statuses by which a service may refuse what is in a body (apis/notes.md §7; RFC 9110 §15.5): others are not about a text. */
+const ofBody: readonly number[] = [400, 413, 422];
+
 /** Why the service refused a write that the documents allow: its errors have no known shape (apis/notes.md §7). */
 async function explain(
   notes: NotesAccess,
@@ -107,13 +110,15 @@ async function explain(
   change: NoteChange,
   id?: string,
 ): Promise<readonly UserError[]> {
-  const empty = checkBlank(change);
-  if (empty.length > 0 && !faultOfCall(refusal.refused)) return empty;
+  const isOfBody = ofBody.includes(refusal.refused);
+  const blank = isOfBody ? checkBlank(change) : [];
+  if (blank.length > 0 && (change.title === '' || change.content === '')) return blank;
   if (await exceedsPins(notes, change, id)) return [tooManyPinned];
   failWhereCallIsAtFault(refusal);
+  if (blank.length > 0) return blank;
   const blankTag = change.tags?.findIndex((tag) => tag.trim() === '') ?? -1;
-  if (blankTag >= 0) return [refused('tags', String(blankTag))];
-  if (exceedsBytes(change.content)) return [tooLong()];
+  if (isOfBody && blankTag >= 0) return [refused('tags', String(blankTag))];
+  if (isOfBody && exceedsBytes(change.content)) return [tooLong()];
   const members = Object.keys(change);
   return [refused(...(members.length === 1 ? members : []))];
 }

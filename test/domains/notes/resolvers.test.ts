@@ -382,6 +382,23 @@ describe('writing', () => {
     expect(data.createNote.errors).toEqual([{ code: 'TOO_LONG', path: ['content'] }]);
   });
 
+  test.each([
+    ['long in bytes', '漢'.repeat(3_400)],
+    ['blank', ' '],
+  ])('reports no fault in a text that is %s if the refusal is not of a body', async (_, content) => {
+    const act = { kind: 'answer', status: 409 } as const;
+    room.sandbox.faults.add({ service: 'notes', method: 'PATCH', times: 1, act });
+    const [note] = addNotes(1);
+    const { data } = await ask(update, { input: { id: noteId(note!.id), content } });
+    expect(data.updateNote.errors).toEqual([{ code: 'INVALID', path: ['content'] }]);
+  });
+
+  test('reports TOO_MANY_PINNED though a text is blank, which the service may accept', async () => {
+    for (let left = 50; left > 0; left -= 1) room.sandbox.notes.insert(email, { is_pinned: true });
+    const { data } = await ask(create, { input: { title: 'T', content: ' ', isPinned: true } });
+    expect(data.createNote.errors).toEqual([{ code: 'TOO_MANY_PINNED', path: ['isPinned'] }]);
+  });
+
   test('sends empty texts on, and reports their refusal as REQUIRED', async () => {
     const calls = await room.callsOf(async () => {
       const { data } = await ask(create, { input: { title: '', content: '', isPinned: true } });
