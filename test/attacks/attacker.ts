@@ -6,4 +6,4 @@ const [name = '', target = ''] = process.argv.slice(2);
 setInterval(() => undefined, 60_000); // stays when all of its connections were closed
 const { signal } = new AbortController();
 setMaxListeners(0, signal); // one for each connection
-await attacks[name]?.(JSON.parse(target) as Target, signal);
+await attacks[name]!(JSON.parse(target) as Target, signal);
