@@ -6,10 +6,14 @@ export function foldAscii(text: string): string {
   return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
+/** The letters that `toLowerCase` alone would fold otherwise. */
+const special = /[İΣ]/;
+
 /**
  * A text with each code point replaced by its own lower case, as databases fold: unlike `toLowerCase` alone, whatever
  * stands around it (the last Σ of a word is σ as well) and as one code point (İ is i).
  */
 export function foldCodePoints(text: string): string {
-  return text.replaceAll('İ', 'i').replaceAll('Σ', 'σ').toLowerCase();
+  const alike = special.test(text) ? text.replaceAll('İ', 'i').replaceAll('Σ', 'σ') : text;
+  return alike.toLowerCase();
 }

@@ -203,7 +203,8 @@ class UpstreamClient implements Upstream {
   limitOf(token: string): RateLimit | undefined {
     const { name, callsPerHour: quota = Infinity } = this.#options;
     if (quota === Infinity) return undefined;
-    return { name, quota, windowSeconds: 3_600, ...this.#holderOf(token).account.left() };
+    const { remaining, resetSeconds } = this.#holderOf(token).account.left();
+    return { name, quota, windowSeconds: 3_600, remaining, resetSeconds };
   }
 
   stop(): Promise<void> {

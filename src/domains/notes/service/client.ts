@@ -205,11 +205,13 @@ class RestNotesClient implements NotesClient {
 
   #read<T>(
     calls: SharedCalls<T>,
-    { signal, ...request }: Omit<UpstreamRequest, 'method'> & { readonly token: string },
+    { path, token, caller, signal }: Omit<UpstreamRequest, 'method'> & { readonly token: string },
     readAnswer: ReadAnswer<T>,
   ): Promise<T> {
-    const start = (shared: Signal) => this.#ask({ ...request, method: 'GET', signal: shared }, readAnswer);
-    return calls.share(request.token, request.path, start, signal);
+    // Named one by one: what V8 makes of the rest of an object is far slower to use.
+    const start = (shared: Signal) =>
+      this.#ask({ method: 'GET', path, token, caller, signal: shared }, readAnswer);
+    return calls.share(token, path, start, signal);
   }
 
   /** Logs a refusal that is no fault of what was written. */
