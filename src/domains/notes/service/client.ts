@@ -205,7 +205,7 @@ class RestNotesClient implements NotesClient {
 
   #read<T>(
     calls: SharedCalls<T>,
-    { path, token, caller, signal }: Omit<UpstreamRequest, 'method'> & { readonly token: string },
+    { path, token, caller, signal }: Pick<UpstreamRequest, 'path' | 'caller' | 'signal'> & { token: string },
     readAnswer: ReadAnswer<T>,
   ): Promise<T> {
     // Named one by one: what V8 makes of the rest of an object is far slower to use.
