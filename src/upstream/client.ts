@@ -245,12 +245,7 @@ class UpstreamClient implements Upstream {
     return new UpstreamError(this.#options.name, 'limited', { retryAfter });
   }
 
-  #attempt(
-    sent: Exchange,
-    account: Account | undefined,
-    deadline: Deadline,
-    memory: Holding | undefined,
-  ): Promise<Reply> {
+  #attempt(sent: Exchange, account: Account | undefined, deadline: Deadline, memory?: Holding) {
     const wait = account?.take();
     if (wait !== undefined) return Promise.reject(this.#limited(wait));
     const takenAt = this.#options.clock.now();
