@@ -1,6 +1,9 @@
 import type { Trivium } from '../core/trivium.js';
 
-/** Calls `listener` when a cache is no longer of who is signed in: somebody else signed in, or the session has ended. */
+/**
+ * Calls `listener` when a cache is no longer of who is signed in: somebody else signed in, or the same person with other
+ * grants, or the session has ended.
+ */
 export function onViewer(trivium: Trivium, listener: (isSignedIn: boolean) => void): void {
   /** Undefined while it is not known yet who is signed in. */
   let viewer = known(trivium);
@@ -12,5 +15,6 @@ export function onViewer(trivium: Trivium, listener: (isSignedIn: boolean) => vo
 }
 
 function known({ session }: Trivium): string | null | undefined {
-  return session.status === 'unknown' ? undefined : (session.viewer?.id ?? null);
+  if (session.status === 'unknown') return undefined;
+  return session.viewer && JSON.stringify([session.viewer.id, session.viewer.grants]);
 }
