@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient } from 'graphql-ws';
 import WebSocket from 'ws';
 import { cursorOf } from '../../src/client/core/document.js';
-import { watchLiveness } from '../../src/client/core/liveness.js';
+import { Liveness } from '../../src/client/core/liveness.js';
 import { withErrorListener } from '../../src/client/core/socket.js';
 import { documentOf, type Profile } from './profiles.js';
 import type { Random } from './random.js';
@@ -65,7 +65,7 @@ export function startSubscriber({ profile, token, after, url, random }: Subscrib
 
   /** A client that sends these variables, also when the connection was lost. */
   function connect(variables: { after: string }) {
-    const liveness = watchLiveness(() => client.terminate(), 2_000);
+    const liveness = new Liveness(() => client.terminate(), 2_000);
     const client = createClient({
       url: () => `${url().replace('http', 'ws')}/graphql`,
       webSocketImpl: withErrorListener(WebSocket),

@@ -3,6 +3,9 @@ import { TriviumError, type Answer } from './error.js';
 import type { Payload } from './document.js';
 import { schemaHash } from '../generated/schema-hash.js';
 
+/** A signal for what the client asks by itself: a connection may be dead without a word. */
+export const patience = () => AbortSignal.timeout(30_000);
+
 /** What identifies the caller on a request. */
 export interface Credentials {
   /** The session's token; undefined if a cookie counts, or nobody is signed in. */

@@ -1,6 +1,6 @@
 import { attempt } from './attempt.js';
 import { Followed } from './follow.js';
-import type { HttpOptions, Post } from './http.js';
+import { patience, type HttpOptions, type Post } from './http.js';
 import { createSocket } from './socket.js';
 import { calledBack, type Sink, type Transport } from './transport.js';
 import { canShareTabs, SharedTabs } from '../stream/shared-tabs.js';
@@ -91,7 +91,7 @@ export class Live {
             url,
             webSocketImpl: this.#webSocketImpl,
             token: () => credentials().token,
-            onNeverOpened: () => void this.#fallBack(),
+            onNotOpened: () => void this.#fallBack(),
           }));
   }
 
@@ -101,7 +101,7 @@ export class Live {
     this.#isTrying = true;
     const socket = this.#transport;
     try {
-      await this.#options.post({ query: '{ __typename }', variables: {} });
+      await this.#options.post({ query: '{ __typename }', variables: {} }, patience());
       if (!this.#isStopped && this.#transport === socket) this.#changeTo(createFallback(this.#options));
     } catch {
       this.#isTrying = false; // the gateway cannot be reached at all
@@ -121,5 +121,7 @@ export class Live {
 function createFallback(options: LiveOptions): Transport {
   const local = createStreamTransport(options);
   const isShared = canShareTabs() && options.isSharedSession();
-  return (isShared && attempt(() => new SharedTabs(local, `trivium live ${options.url}`))) || local;
+  // A tab that sends the cookie and one that sends a token may be two people's.
+  const name = `trivium live ${options.credentials().credentials} ${options.url}`;
+  return (isShared && attempt(() => new SharedTabs(local, name))) || local;
 }

@@ -9,84 +9,87 @@ const maxPatience = 32;
 
 /** What is used of a socket. Only those of `ws` have a `terminate`. */
 export interface Socket {
-  readonly onmessage: unknown;
+  onmessage: unknown;
   readonly readyState: number;
   readonly send: (data: string) => void;
   readonly terminate?: () => void;
 }
 
-/** Watches whether the connection of a graphql-ws client is alive. */
-export interface Liveness {
-  /** The listeners for the client's `on`. */
-  readonly on: NonNullable<ClientOptions['on']>;
-  /** Drops the connection unless something is received soon; one that is being opened is dropped at once. */
-  probe(): void;
-  /** Says that the connection is used: if it is closing, that must end within the usual time. */
-  used(): void;
-}
-
 /**
- * Drops, by `drop`, a connection that silently went dead, as when a laptop slept or a router forgot it; graphql-ws alone
- * would keep it for ever. It must open, answer each ping, and close within `everyMs`. As a long message may delay a pong,
- * the wait is doubled for the next connection.
+ * Drops, by `drop`, a connection of a graphql-ws client that silently went dead, as when a laptop slept or a router forgot
+ * it; graphql-ws alone would keep it for ever. It must open, answer each ping, and close within `everyMs`. As a long message
+ * may delay a pong, the wait is doubled for the next connection.
  */
-export function watchLiveness(drop: () => void, everyMs = pingEveryMs): Liveness {
-  let patience = 1;
-  let socket: Socket | undefined;
-  let isOpening = false;
+export class Liveness {
+  /** The listeners for the client's `on`. */
+  readonly on: NonNullable<ClientOptions['on']> = {
+    connecting: () => {
+      this.#socket = undefined;
+      this.#isOpening = true;
+      this.#expect();
+    },
+    opened: (opened) => void (this.#socket = opened as Socket),
+    ping: (isReceived) => isReceived || this.#expect(),
+    message: ({ type }) => {
+      if (type === 'connection_ack' || type === 'pong') {
+        this.#stopWaiting();
+        if (type === 'pong') this.#patience = 1;
+      } else if (this.#timer) this.#expect();
+    },
+    closed: () => {
+      this.#stopWaiting();
+      this.#socket = undefined;
+    },
+  };
+  readonly #drop: () => void;
+  readonly #everyMs: number;
+  #patience = 1;
+  #socket: Socket | undefined;
+  #isOpening = false;
   /** Set while something must be received. */
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const isOn = everyMs > 0 && Number.isFinite(everyMs);
+  #timer: ReturnType<typeof setTimeout> | undefined;
 
-  function giveUp(): void {
-    stopWaiting();
-    patience = Math.min(patience * 2, maxPatience);
-    const dead = socket;
-    if (dead) Object.assign(dead, { onmessage: null }); // whatever it would still receive is sent again on the next one
-    drop();
+  constructor(drop: () => void, everyMs = pingEveryMs) {
+    this.#drop = drop;
+    this.#everyMs = everyMs;
+  }
+
+  /** Drops the connection unless something is received soon; one that is being opened is dropped at once. */
+  probe(): void {
+    if (this.#isOpening) return this.#giveUp();
+    if (this.#socket?.readyState !== 1) return undefined;
+    this.#socket.send('{"type":"ping"}');
+    return this.#expect(Math.min(probeMs, this.#everyMs));
+  }
+
+  /** Says that the connection is used: if it is closing, that must end within the usual time. */
+  used(): void {
+    if (this.#socket?.readyState === 2 && !this.#timer) this.#expect();
+  }
+
+  /** Drops the connection, and hears nothing more of it: it would come again on the next one. */
+  drop(): void {
+    const dead = this.#socket;
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- takes away the one that graphql-ws has set
+    if (dead) dead.onmessage = null;
+    this.#drop();
     dead?.terminate?.();
   }
 
-  function expect(ms = everyMs * patience): void {
-    clearTimeout(timer);
-    if (isOn) timer = setTimeout(giveUp, ms);
+  #giveUp(): void {
+    this.#stopWaiting();
+    this.#patience = Math.min(this.#patience * 2, maxPatience);
+    this.drop();
   }
 
-  function stopWaiting(): void {
-    clearTimeout(timer);
-    timer = undefined;
+  #expect(ms = this.#everyMs * this.#patience): void {
+    clearTimeout(this.#timer);
+    if (this.#everyMs > 0 && Number.isFinite(ms)) this.#timer = setTimeout(() => this.#giveUp(), ms);
   }
 
-  return {
-    on: {
-      connecting() {
-        socket = undefined;
-        isOpening = true;
-        expect();
-      },
-      opened: (opened) => void (socket = opened as Socket),
-      ping: (isReceived) => isReceived || expect(),
-      message({ type }) {
-        if (type === 'connection_ack' || type === 'pong') {
-          stopWaiting();
-          isOpening = false;
-          if (type === 'pong') patience = 1;
-        } else if (timer) expect();
-      },
-      closed() {
-        stopWaiting();
-        isOpening = false;
-        socket = undefined;
-      },
-    },
-    probe() {
-      if (isOpening) return giveUp();
-      if (socket?.readyState !== 1) return undefined;
-      socket.send('{"type":"ping"}');
-      return expect(Math.min(probeMs, everyMs));
-    },
-    used() {
-      if (socket?.readyState === 2 && !timer) expect();
-    },
-  };
+  #stopWaiting(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#isOpening = false;
+  }
 }

@@ -1,6 +1,6 @@
 import { createClient, type Client, type ClientOptions } from 'graphql-ws/client';
 import { failureOf, TriviumError, unauthenticated, type Answer } from './error.js';
-import { pingEveryMs, watchLiveness } from './liveness.js';
+import { Liveness, pingEveryMs } from './liveness.js';
 import { createPauses } from './pause.js';
 import type { Transport } from './transport.js';
 
@@ -12,24 +12,29 @@ export interface SocketOptions {
   readonly webSocketImpl?: unknown;
   /** The token with which the next connection is made. */
   readonly token: () => string | undefined;
-  /** Called after each attempt to connect that failed, but not if it was cut short, until there is a connection. */
-  readonly onNeverOpened?: () => void;
+  /**
+   * Called after an attempt to connect that failed and was not cut short: after each until there was a connection, and
+   * later after some in a row.
+   */
+  readonly onNotOpened?: () => void;
   /** How often to ping, in milliseconds. */
   readonly pingEveryMs?: number;
 }
 
 /** A message may have up to 1 MiB; this leaves room for a cursor. */
 const maxOperationBytes = 1024 * 1024 - 1024;
+/** So many attempts in a row fail once there was a connection: the network has changed, and not the gateway restarted. */
+const failuresInARow = 3;
 /** How long an unused connection is kept for the next subscription. */
 const idleMs = 3_000;
 
 /** Runs subscriptions over one websocket, opened while there are any; reconnects for ever. */
 export function createSocket(options: SocketOptions): Transport {
   const pauses = createPauses();
-  const liveness = watchLiveness(() => client.terminate(), options.pingEveryMs);
+  const liveness = new Liveness(() => client.terminate(), options.pingEveryMs);
   let isCutShort = false;
-  const onNeverOpened = () => void (isCutShort || options.onNeverOpened?.());
-  const client: Client = createClient(clientOptions({ ...options, onNeverOpened }, liveness.on, pauses.wait));
+  const onNotOpened = () => void (isCutShort || options.onNotOpened?.());
+  const client: Client = createClient(clientOptions({ ...options, onNotOpened }, liveness.on, pauses.wait));
   /** Connects again by `drop`, which tells at once that the connection is closed. */
   const reconnect = (drop: () => void) => {
     pauses.skip();
@@ -47,7 +52,7 @@ export function createSocket(options: SocketOptions): Transport {
         complete: () => sink.complete(),
       });
     },
-    restart: () => reconnect(() => client.terminate()),
+    restart: () => reconnect(() => liveness.drop()),
     wake: () => reconnect(() => liveness.probe()),
     stop() {
       // While it connects this rejects, once that is given up.
@@ -58,11 +63,12 @@ export function createSocket(options: SocketOptions): Transport {
 }
 
 function clientOptions(
-  { url, webSocketImpl, token, onNeverOpened, pingEveryMs: pingMs = pingEveryMs }: SocketOptions,
+  { url, webSocketImpl, token, onNotOpened, pingEveryMs: pingMs = pingEveryMs }: SocketOptions,
   on: NonNullable<ClientOptions['on']>,
   retryWait: (attempts: number) => Promise<void>,
 ): ClientOptions {
-  let wasOpened = false;
+  let failuresLeft = 1;
+  let isConnected = false;
   return {
     url: `${url.replace(/^http/, 'ws')}/graphql`,
     webSocketImpl: webSocketImpl && withErrorListener(webSocketImpl),
@@ -77,11 +83,12 @@ function clientOptions(
     retryWait,
     on: {
       ...on,
-      connected: () => void (wasOpened = true),
+      connected: () => void (isConnected = true),
       closed(event) {
         on.closed?.(event);
-        wasOpened ||= isFromGateway(event);
-        if (!wasOpened) onNeverOpened?.();
+        if (isConnected || isFromGateway(event)) failuresLeft = failuresInARow;
+        else if (--failuresLeft <= 0) onNotOpened?.();
+        isConnected = false;
       },
     },
   };

@@ -79,7 +79,7 @@ export class SharedTabs implements Transport {
       leave = this.#local.subscribe(payload, sink);
     }, takenMs);
     this.#handed.set(id, handed);
-    void this.#handOver(id, payload);
+    this.#handOver(id, payload).catch(() => {}); // what has no JSON fails where this tab subscribes itself
     return () => leave();
   };
 
@@ -130,13 +130,15 @@ export class SharedTabs implements Transport {
   #failAll(): void {
     for (const [id, { sink }] of this.#handed) {
       this.#letGo(id);
-      sink.error(new TriviumError('UNREACHABLE', 'The live connection has moved.'));
+      sink.error(new TriviumError('UNREACHABLE', 'The live connection has ended.'));
     }
   }
 
   async #handOver(id: number, payload: Payload): Promise<void> {
+    // A proxy, such as those of Vue, cannot be posted, but a copy can.
+    const copy = JSON.parse(JSON.stringify(payload)) as Payload;
     await this.#isPresent;
-    if (this.#handed.has(id)) this.#say({ kind: 'subscribe', tab: this.#tab, id, payload });
+    if (this.#handed.has(id)) this.#say({ kind: 'subscribe', tab: this.#tab, id, payload: copy });
   }
 
   #letGo(id: number): void {

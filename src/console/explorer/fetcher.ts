@@ -2,7 +2,7 @@ import { getOperationAST, OperationTypeNode, parse } from 'graphql';
 import type { GraphiQLProps } from 'graphiql';
 import { createClient, TerminatedCloseEvent } from 'graphql-ws';
 import { cursorOf, takesAfter } from '../../client/core/document.js';
-import { pingEveryMs, watchLiveness } from '../../client/core/liveness.js';
+import { Liveness, pingEveryMs } from '../../client/core/liveness.js';
 import { createPauses } from '../../client/core/pause.js';
 import { forgetMessages, keepMessage } from './messages.js';
 import { isUnauthenticated, path, post, type Answer, type Operation } from './session/gateway.js';
@@ -76,7 +76,7 @@ function subscribe(operation: Operation, headers: Headers, session: SessionHooks
   const resumes = takesAfter(operation.query);
   forgetMessages();
   const pauses = createPauses();
-  const liveness = watchLiveness(() => client.terminate());
+  const liveness = new Liveness(() => client.terminate());
   const client = createClient({
     url: `${location.origin.replace(/^http/, 'ws')}${path}`,
     connectionParams: headers,
@@ -125,7 +125,7 @@ function answers(
   };
 }
 
-/** Whether this is the close of the socket, reported by the socket itself or by `watchLiveness`. */
+/** Whether this is the close of the socket, reported by the socket itself or by `Liveness`. */
 function isClose(cause: unknown): cause is CloseEvent | TerminatedCloseEvent {
   return cause instanceof CloseEvent || cause instanceof TerminatedCloseEvent;
 }

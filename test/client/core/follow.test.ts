@@ -1,9 +1,14 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { Followed } from '../../../src/client/core/follow.js';
+import type { Post } from '../../../src/client/core/http.js';
 import type { Sink, Transport } from '../../../src/client/core/transport.js';
 
 /** Follows over a transport that is answered by hand; what was heard, and each subscription's sink. */
-function follow(isSignedOut = () => Promise.resolve(true)) {
+function follow(
+  isSignedOut = () => Promise.resolve(true),
+  query = 'subscription { a }',
+  post: Post = () => expect.unreachable(),
+) {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const sinks: Sink[] = [];
@@ -14,10 +19,9 @@ function follow(isSignedOut = () => Promise.resolve(true)) {
     },
   } as unknown as Transport;
   const heard: string[] = [];
-  const post = () => expect.unreachable();
   const followed = new Followed(
     { transport: () => transport, post, isSignedOut },
-    'subscription { a }',
+    query,
     {},
     {
       next: ({ data }) => void heard.push(JSON.stringify(data)),
@@ -27,6 +31,24 @@ function follow(isSignedOut = () => Promise.resolve(true)) {
   );
   return { followed, sinks, heard };
 }
+
+test('asks once more where to begin if nothing is answered in time', async () => {
+  const timeout = vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => {
+    const late = new AbortController();
+    setTimeout(() => late.abort(new DOMException('late', 'TimeoutError')), ms);
+    return late.signal;
+  });
+  onTestFinished(() => timeout.mockRestore());
+  let asked = 0;
+  const post: Post = (_, signal) => {
+    asked += 1;
+    if (asked > 1) return Promise.resolve({ data: { liveCursor: 'here' }, status: 200 });
+    return new Promise((_resolve, reject) => signal!.addEventListener('abort', () => reject(signal!.reason)));
+  };
+  const { sinks, heard } = follow(undefined, 'subscription ($after: String) { a(after: $after) }', post);
+  await vi.advanceTimersByTimeAsync(31_000);
+  expect([asked, sinks.length, heard]).toEqual([2, 1, []]);
+});
 
 /** Over a websocket a refusal is an answer, after which the subscription is complete. */
 function refuse(sink: Sink, code: string): void {

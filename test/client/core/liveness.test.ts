@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { watchLiveness } from '../../../src/client/core/liveness.js';
+import { Liveness } from '../../../src/client/core/liveness.js';
 import { createSocket } from '../../../src/client/core/socket.js';
 import { textOf } from '../../../src/client/core/document.js';
 import { ShipmentUpdatesDocument } from '../../../src/client/generated/index.js';
@@ -16,12 +16,13 @@ class PageSocket extends WebSocket {
 }
 
 /** Follows the shipments on a transport of its own; the cursors are as many as the updates that were shown. */
-async function follow(webSocketImpl: unknown, pingEveryMs: number) {
+async function follow(webSocketImpl: unknown, pingEveryMs: number, onNotOpened = () => {}) {
   const transport = createSocket({
     url: proxied.proxy.url,
     webSocketImpl,
     pingEveryMs,
     token: () => proxied.token,
+    onNotOpened,
   });
   onTestFinished(() => transport.stop());
   const variables: Record<string, unknown> = { after: await proxied.liveCursor() };
@@ -56,6 +57,27 @@ test.for([
   expect(new Set(cursors).size).toBe(4);
 });
 
+test('hears nothing more of the connection before once it has begun anew', async () => {
+  const sockets: WebSocket[] = [];
+  class Kept extends PageSocket {
+    constructor(url: string, protocols: string) {
+      super(url, protocols);
+      sockets.push(this);
+    }
+  }
+  const { transport, cursors } = await follow(Kept, 60_000);
+  let late = '';
+  sockets[0]!.on('message', (data: Buffer) => (late = data.toString()));
+  await proxied.emit(1);
+  await expect.poll(() => cursors).toHaveLength(1);
+  transport.restart();
+  await proxied.emit(1);
+  await expect.poll(() => cursors).toHaveLength(2);
+  expect(late).toContain(cursors[0]);
+  sockets[0]!.emit('message', Buffer.from(late), false);
+  expect(cursors).toHaveLength(2);
+});
+
 test('finds a dead connection within seconds when it is woken, long before the next ping', async () => {
   const { transport, cursors } = await follow(PageSocket, 60_000);
   await proxied.emit(1);
@@ -85,7 +107,7 @@ test('connects at once when it is woken during a pause', async () => {
   expect(performance.now() - begun).toBeLessThan(1_500);
 });
 
-/** A transport to a server that accepts connections and says nothing, with a subscription; its `onNeverOpened`. */
+/** A transport to a server that accepts connections and says nothing, with a subscription; its `onNotOpened`. */
 async function reachNobody(pingEveryMs: number) {
   const silent = createServer((socket) => void socket.on('error', () => {}));
   await once(silent.listen(0, '127.0.0.1'), 'listening');
@@ -96,7 +118,7 @@ async function reachNobody(pingEveryMs: number) {
     webSocketImpl: WebSocket,
     pingEveryMs,
     token: () => undefined,
-    onNeverOpened: neverOpened,
+    onNotOpened: neverOpened,
   });
   onTestFinished(() => transport.stop());
   transport.subscribe(
@@ -105,6 +127,20 @@ async function reachNobody(pingEveryMs: number) {
   );
   return { transport, silent, neverOpened };
 }
+
+test('says that no websocket opens any more once that has failed three times in a row', async () => {
+  const notOpened = vi.fn<() => void>();
+  const { cursors } = await follow(WebSocket, 60_000, notOpened);
+  await proxied.emit(1);
+  await expect.poll(() => cursors).toHaveLength(1);
+  const random = vi.spyOn(Math, 'random').mockReturnValue(0);
+  onTestFinished(() => random.mockRestore());
+  const refused = proxied.proxy.refused();
+  proxied.proxy.shut(true);
+  proxied.proxy.cut();
+  await expect.poll(() => notOpened.mock.calls.length).toBe(1);
+  expect(proxied.proxy.refused() - refused).toBe(3);
+});
 
 test('gives up a socket of ws that never opens without an error that nobody hears', async () => {
   const { neverOpened } = await reachNobody(50);
@@ -127,7 +163,7 @@ test('waits longer on each further connection, until a pong arrives', () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const drop = vi.fn<() => void>();
-  const { on } = watchLiveness(drop, 1_000);
+  const { on } = new Liveness(drop, 1_000);
   for (const [ms, drops] of [
     [1_000, 1],
     [2_000, 2],
@@ -148,7 +184,7 @@ test('waits longer on each further connection, until a pong arrives', () => {
 test.each([0, Infinity])('sets no timer if it never pings: %d', (never) => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
-  const { on } = watchLiveness(() => expect.unreachable(), never);
+  const { on } = new Liveness(() => expect.unreachable(), never);
   on.connecting!(false);
   on.ping!(false, undefined);
   expect(vi.getTimerCount()).toBe(0);

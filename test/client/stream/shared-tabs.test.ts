@@ -201,3 +201,12 @@ test.skipIf(skipBrowserTests)(
     expect(await shownIn(first)).toEqual(['shp_own_1']);
   },
 );
+
+test.skipIf(skipBrowserTests)('a tab with a cookie and one with a token share no stream', async () => {
+  const pages = [await openTab(), await openTab('#stored')] as const;
+  for (const page of pages) await signIn(page);
+  await followIn(pages);
+  await emit('shp_apart_1');
+  for (const page of pages) await expect.poll(() => shownIn(page)).toEqual(['shp_apart_1']);
+  expect(open).toBe(2);
+});
