@@ -9,9 +9,9 @@ import {
 } from '../generated/index.js';
 import { textOf, type AnyDocument, type Document, type Payload } from './document.js';
 import { failureOf, type Answer, type TriviumError } from './error.js';
-import { createPost, type Answered, type Credentials, type Post } from './http.js';
+import { createPost, patience, type Answered, type Credentials, type Post } from './http.js';
 import { Live } from './live.js';
-import { joinPage, type Page } from './page.js';
+import { joinPage, type Change, type Page } from './page.js';
 import {
   createSessionKeeper,
   type Session,
@@ -99,8 +99,8 @@ export class Client {
     });
     this.#page = joinPage(
       url,
-      () => this.#wake(),
-      (isSignOut) => this.#reread(isSignOut),
+      (wasKept) => this.#wake(wasKept),
+      (change) => void this.#reread(change),
     );
   }
 
@@ -116,11 +116,11 @@ export class Client {
     return dataOf(await this.#post({ query: textOf(document), variables: { ...variables } }, signal)) as Data;
   }
 
-  async refresh(): Promise<Session> {
+  async refresh(signal?: AbortSignal): Promise<Session> {
     const { keeper } = this;
     const { epoch } = keeper;
     this.#isUnanswered = false;
-    const { viewer } = await this.run(ViewerDocument).catch((error: unknown) => {
+    const { viewer } = await this.run(ViewerDocument, {}, signal && { signal }).catch((error: unknown) => {
       this.#isUnanswered = true;
       throw error;
     });
@@ -137,7 +137,7 @@ export class Client {
     // Where that cannot be learned, the token does as well: somebody is signed in now.
     const isKept = this.#usesCookie && (await this.#cookieIsOf(viewer).catch(() => false));
     this.keeper.signedIn(viewer, isKept ? undefined : (sessionToken ?? undefined));
-    this.#changed(false);
+    this.#changed('signed-in');
     return { viewer, errors };
   }
 
@@ -145,17 +145,17 @@ export class Client {
     await this.#learn();
     // In all tabs a websocket may close before the answer is there.
     this.#isLeaving = true;
-    this.#page.announce(true);
+    this.#page.announce('signing-out');
     try {
       await this.run(SignOutDocument);
     } catch (error) {
       if ((error as TriviumError).code !== 'UNAUTHENTICATED') {
-        this.#changed(false);
+        this.#changed('signed-in');
         throw error;
       }
     }
     this.keeper.signedOut(false);
-    this.#changed(true);
+    this.#changed('signed-out');
   }
 
   subscribe(document: AnyDocument, variables: object, sink: Sink): () => void {
@@ -178,10 +178,10 @@ export class Client {
   }
 
   /** Somebody has signed out here, or else in, or has not signed out after all. */
-  #changed(isSignOut: boolean): void {
-    this.#isLeaving = isSignOut;
+  #changed(change: Change): void {
+    this.#isLeaving = change !== 'signed-in';
     this.#live.restart();
-    this.#page.announce(isSignOut);
+    this.#page.announce(change);
   }
 
   /** Asks who is signed in before that changes, if it is not known yet: whoever keeps a cache learns of a change only. */
@@ -220,22 +220,24 @@ export class Client {
     );
   }
 
-  #wake(): void {
+  #wake(wasKept: boolean): void {
     this.#live.wake();
-    if (this.keeper.session.status === 'signed-in' || this.#isUnanswered) void this.#look();
+    if (wasKept) this.keeper.reread();
+    if (wasKept || this.keeper.session.status === 'signed-in' || this.#isUnanswered) void this.#look();
   }
 
-  /** Another tab has signed out, or else in. */
-  #reread(isSignOut: boolean): void {
-    this.#isLeaving = isSignOut;
+  /** Another tab has changed the session, which may be this one's, too. */
+  async #reread(change: Change): Promise<void> {
+    this.#isLeaving = change !== 'signed-in';
     this.keeper.reread();
     this.#live.restart();
-    void this.#look();
+    await this.#look();
+    if (change === 'signed-out' && this.keeper.session.status === 'signed-in') this.#isLeaving = false;
   }
 
-  /** Asks who is signed in, if that can be learned. */
+  /** Asks who is signed in, if that can be learned soon. */
   async #look(): Promise<void> {
-    await this.refresh().catch(() => {});
+    await this.refresh(patience()).catch(() => {});
   }
 }
 
@@ -249,7 +251,5 @@ function dataOf(answer: Answered): unknown {
 
 function warnOf(url: string): void {
   // oxlint-disable-next-line no-console -- whoever develops the app is to read it
-  console.warn(
-    `@trivium/client: the gateway at ${url} has another schema than this package. Install its own: ${url}/client.tgz`,
-  );
+  console.warn(`@trivium/client: ${url} has another schema than this package; its own is ${url}/client.tgz`);
 }

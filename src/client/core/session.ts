@@ -61,10 +61,14 @@ export function createSessionKeeper({ url, token, storage, usesCookie }: Session
   let session = kept !== undefined || usesCookie ? unknown : signedOut;
 
   function keep(next: string | undefined): void {
+    const before = kept;
     kept = next;
     epoch++;
     // If it is forbidden or full, the session lasts as long as the page.
-    attempt(() => (next === undefined ? storage?.removeItem(key) : storage?.setItem(key, next)));
+    attempt(() => {
+      if (next !== undefined) storage?.setItem(key, next);
+      else if (storage?.getItem(key) === before) storage?.removeItem(key); // another may have signed in
+    });
   }
 
   function tell(next: Session): void {

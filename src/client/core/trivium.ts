@@ -82,7 +82,7 @@ export function createTrivium(options: TriviumOptions): Trivium {
       return keeper.session;
     },
     onSession: keeper.listen,
-    refresh: client.refresh.bind(client),
+    refresh: () => client.refresh(),
     signIn: client.signIn.bind(client),
     signOut: client.signOut.bind(client),
     query: client.run.bind(client) as Trivium['query'],

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import WebSocket from 'ws';
-import type { Session } from '../../../src/client/core/trivium.js';
+import type { Session, TriviumOptions } from '../../../src/client/core/trivium.js';
 import { createTrivium } from '../../../src/client/core/trivium.js';
 import {
   NotesDocument,
@@ -308,25 +308,96 @@ test('a page that cannot learn whether its browser has kept the cookie is signed
 });
 
 test('keeps a token where it is told to, and does without a storage that is full or forbidden', async () => {
-  const kept = new Map<string, string>();
-  const storage = {
-    getItem: (key: string) => kept.get(key) ?? null,
-    setItem: (key: string, value: string) => void kept.set(key, value),
-    removeItem: (key: string) => void kept.delete(key),
-  };
+  const storage = createStorage();
   const { url } = proxied.testbed;
   await createTrivium({ url, storage }).signIn(demo.email, demo.password);
   const later = createTrivium({ url, storage });
   expect(later.session.status).toBe('unknown');
   expect((await later.refresh()).viewer?.email).toBe(demo.email);
   await later.signOut();
-  expect(kept.size).toBe(0);
+  expect(createTrivium({ url, storage }).session.status).toBe('signed-out');
   const fail = () => {
     throw new DOMException('no', 'QuotaExceededError');
   };
   const forbidden = createTrivium({ url, storage: { getItem: fail, setItem: fail, removeItem: fail } });
   await forbidden.signIn(demo.email, demo.password);
   expect((await forbidden.query(ViewerDocument)).viewer?.email).toBe(demo.email);
+});
+
+/** A storage in memory, as two programs or tabs may share it. */
+function createStorage() {
+  const kept = new Map<string, string>();
+  return {
+    getItem: (key: string) => kept.get(key) ?? null,
+    setItem: (key: string, value: string) => void kept.set(key, value),
+    removeItem: (key: string) => void kept.delete(key),
+  };
+}
+
+test('a client whose session has ended forgets no token that another one has stored', async () => {
+  const storage = createStorage();
+  const open = () => createTrivium({ url: proxied.testbed.url, storage });
+  const first = open();
+  await first.signIn(demo.email, demo.password);
+  const second = open();
+  await first.signOut();
+  await first.signIn(demo.email, demo.password);
+  expect((await second.refresh()).status).toBe('signed-out');
+  expect((await open().refresh()).viewer?.email).toBe(demo.email);
+});
+
+/** A page and what its other tabs say, with a gateway for which somebody is signed in as `viewer` says. */
+function openPage(options: Partial<TriviumOptions> = {}) {
+  const page = new EventTarget();
+  vi.stubGlobal('document', Object.assign(new EventTarget(), { visibilityState: 'visible' }));
+  vi.stubGlobal('window', page);
+  onTestFinished(() => void vi.unstubAllGlobals());
+  const gateway = { viewer: null as object | null, asked: 0 };
+  const trivium = createTrivium({
+    url: 'http://127.0.0.1:4000',
+    async fetch() {
+      gateway.asked += 1;
+      return Response.json({ data: { viewer: gateway.viewer, signOut: { signedOut: true } } });
+    },
+    ...options,
+  });
+  const others = new BroadcastChannel(`trivium ${trivium.url}`);
+  onTestFinished(() => {
+    others.close();
+    trivium.dispose();
+  });
+  return { page, gateway, trivium, others };
+}
+
+test('a tab with a session of its own is told when that ends by itself, also after another tab has signed out', async () => {
+  const { gateway, trivium, others } = openPage({ token: 'own' });
+  gateway.viewer = { id: 'user', email: demo.email };
+  await trivium.refresh();
+  for (const change of ['signing-out', 'signed-out']) {
+    const { asked } = gateway;
+    others.postMessage(change);
+    await expect.poll(() => gateway.asked).toBeGreaterThan(asked);
+  }
+  gateway.viewer = null;
+  await trivium.refresh();
+  expect(trivium.session).toMatchObject({ status: 'signed-out', ended: true });
+});
+
+test('a page that was kept while somebody signed in on another one asks again when it is shown', async () => {
+  const { page, gateway, trivium } = openPage();
+  await trivium.refresh();
+  gateway.viewer = { id: 'user', email: demo.email };
+  page.dispatchEvent(Object.assign(new Event('pageshow'), { persisted: true }));
+  await expect.poll(() => trivium.session).toMatchObject({ status: 'signed-in', viewer: { id: 'user' } });
+});
+
+test('a client that was disposed of signs out all the same', async () => {
+  const { gateway, trivium } = openPage();
+  gateway.viewer = { id: 'user', email: demo.email };
+  await trivium.refresh();
+  trivium.dispose();
+  await trivium.signOut();
+  expect(trivium.session).toMatchObject({ status: 'signed-out', ended: false });
 });
 
 test('a tab whose storage is forbidden keeps its session when another one signs out', async () => {
