@@ -25,7 +25,7 @@ export interface List extends CoveredList {
   readonly meanwhile: Set<Map<string, Entity>>;
 }
 
-/** How many events a subscription remembers, so as to tell each once. */
+/** How many events a subscription remembers at least, so as to tell each once. */
 const remembered = 1_000;
 
 interface CoverOptions {
@@ -130,11 +130,18 @@ export class Cover {
   #tell(answer: Answer): void {
     this.#leaveSpare();
     const cursor = cursorOf(answer.data);
-    if (cursor !== undefined && this.#heard.has(cursor)) return;
+    const isNew = cursor === undefined || !this.#heard.has(cursor);
     if (cursor !== undefined) this.#heard.add(cursor);
-    const [oldest] = this.#heard;
-    if (this.#heard.size > remembered && oldest !== undefined) this.#heard.delete(oldest);
-    this.#options.next(answer);
+    this.#forget();
+    if (isNew) this.#options.next(answer);
+  }
+
+  /** Forgets the oldest events, but not while a list is behind another: it may be about to come to them. */
+  #forget(): void {
+    if (this.#heard.size < 2 * remembered) return;
+    const running = [...this.#parts.values(), ...this.#replaced.values(), this.#alone ?? []].flat();
+    if (new Set(running.map(({ cursor }) => cursor)).size > 1) return;
+    for (const cursor of [...this.#heard].slice(0, -remembered)) this.#heard.delete(cursor);
   }
 
   /** Leaves what is heard besides the lists once one of these has come as far. */

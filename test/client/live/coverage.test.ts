@@ -198,3 +198,22 @@ test('a list that is asked for again takes nothing from a subscription of what c
   tell('4', '5');
   expect(heard).toEqual(['2', '3', '4', '5'].map((cursor) => ({ shipmentUpdates: { cursor } })));
 });
+
+test('a subscription hears each event once, however far apart the places of its lists are', async () => {
+  const { trivium, tell } = fedTrivium(['0', '1']);
+  const coverage = new Coverage({ trivium, apply: () => {}, expired: () => {} });
+  for (const stage of ['CREATED', 'DELIVERED'])
+    await coverage.execute(
+      parse(`{ liveCursor shipments(filter: { stage: ${stage} }) { edges { node { id } } } }`),
+      {},
+    );
+  const heard: string[] = [];
+  const next = ({ data }: Answer) =>
+    heard.push((data as { shipmentUpdates: { cursor: string } }).shipmentUpdates.cursor);
+  onTestFinished(coverage.subscribe(allUpdates, {}, { next, error: () => {}, complete: () => {} }));
+  for (let event = 2; event <= 3_000; event++) tell('1', String(event));
+  for (let event = 1; event <= 3_000; event++) tell('0', String(event));
+  for (let event = 3_001; event <= 6_000; event++) tell('1', String(event));
+  expect(heard).toHaveLength(6_000);
+  expect(new Set(heard).size).toBe(6_000);
+});
