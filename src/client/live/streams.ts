@@ -51,7 +51,7 @@ type Subscribe = (document: AnyDocument, variables: Record<string, unknown>, sin
  * Creates the streams of a client: parts of the same subscription share one. Those that begin at places apart have one
  * each until these have come to the same place, but at most `atOnce`: further ones wait, from where they are.
  */
-export function createStreams(subscribe: Subscribe, atOnce = Infinity): Streams {
+export function createStreams(subscribe: Subscribe, atOnce = 8): Streams {
   const groups = new Map<string, StreamGroup>();
   return {
     join(document, variables, after, listener) {

@@ -50,3 +50,13 @@ test('who leaves while another is caught up, as two streams become one, hears no
   expect(sinks).toHaveLength(2);
   expect([heard, left]).toEqual([['b', 'c', 'd'], ['b']]);
 });
+
+test('parts at many places have a few streams at once, and each hears every update once', () => {
+  const { sinks, join } = openStreams();
+  const heard = Array.from({ length: 20 }, (): string[] => []);
+  for (const [index, mine] of heard.entries()) join(`of ${index}`, (cursor) => mine.push(cursor));
+  expect(sinks).toHaveLength(8);
+  for (let told = 0; told < sinks.length; told++) sinks[told]!.next(update('event'));
+  expect(sinks).toHaveLength(20);
+  expect(heard).toEqual(heard.map(() => ['event']));
+});
