@@ -129,16 +129,24 @@ const nestedPages: FieldPolicy<CachedList> = { ...pages, keyArgs: ['first', 'las
 
 /** Puts an entity where it belongs in a cached list, or takes it out. */
 function place(cache: InMemoryCache, list: CoveredList, entity: Entity): void {
+  const filter = canonical(list.filter);
   const modify = (existing: CachedList, options: FieldFunctionOptions) =>
-    isOf(options.storeFieldName, list.filter) ? withEdge(existing, list, entity, options) : existing;
+    filterOf(options.storeFieldName) === filter ? withEdge(existing, list, entity, options) : existing;
   cache.modify({ fields: { [list.family]: modify as never } });
 }
 
-/** Whether a field is stored for this filter: `shipments:{"filter":…}`, or without one. */
-function isOf(storeFieldName: string, filter: Filter): boolean {
+/** The filters by which fields are stored, as `canonical` has them: each event looks at each of them for each list. */
+const filters = new Map<string, string>();
+
+/** The filter for which a field is stored: of `shipments:{"filter":…}`, or of `shipments`. */
+function filterOf(storeFieldName: string): string {
+  const known = filters.get(storeFieldName);
+  if (known !== undefined) return known;
   const at = storeFieldName.indexOf(':');
   const args = (at < 0 ? {} : JSON.parse(storeFieldName.slice(at + 1))) as { readonly filter?: Filter };
-  return canonical(args.filter) === canonical(filter);
+  const filter = canonical(args.filter);
+  filters.set(storeFieldName, filter);
+  return filter;
 }
 
 function withEdge(
