@@ -13,6 +13,8 @@ import { postGraphql } from '../drain/requests.js';
 export interface Asker {
   readonly name: string;
   readonly token: string;
+  /** A loopback address of their own, as attackers are seldom in the network of an ordinary user. */
+  readonly address: string;
   readonly urls: readonly string[];
 }
 
@@ -83,7 +85,8 @@ async function askOnAndOn(asker: Asker): Promise<void> {
     if (page && !random.chance(pagesOpened)) times.push(await ask(asker, page, random));
     else {
       page?.agent.destroy();
-      page = { url: random.pick(asker.urls), agent: new Agent({ keepAlive: true }) };
+      const agent = new Agent({ keepAlive: true, localAddress: asker.address });
+      page = { url: random.pick(asker.urls), agent };
       openedTimes.push(await ask(asker, page, random));
     }
   }

@@ -60,7 +60,8 @@ export async function startCrowd(cluster: Cluster, random: Random, options: Crow
       random: own,
     });
     users.push(user);
-    tell({ begin: { name: user.name, token: user.token, urls } });
+    const address = `127.1.${number >> 8}.${number % 256}`;
+    tell({ begin: { name: user.name, token: user.token, address, urls } });
   }
   sandbox.notes.addUser({ ...attacker, name: 'Ada Attacker' });
 
