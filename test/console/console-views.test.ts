@@ -33,6 +33,38 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     expect(ui.faults).toEqual([]);
   });
 
+  test('saving a note sends only what was changed, and leaves tags with a comma whole', async () => {
+    const { testbed } = ui;
+    const token = await testbed.signIn();
+    const ask = async (name: string, input: object) => {
+      const type = `${name[0]!.toUpperCase()}${name.slice(1)}Input`;
+      const query = `mutation ($input: ${type}!) { ${name}(input: $input) { note { id } errors { code } } }`;
+      const { data } = await testbed.ask(query, { input }, token);
+      return (data as Record<string, { note: { id: string } }>)[name]!.note.id;
+    };
+    const id = await ask('createNote', { title: 'Shared', content: 'mine', tags: ['red, green', 'x'] });
+    const read = async () => {
+      const query = 'query ($id: ID!) { node(id: $id) { ... on Note { title content tags { name } } } }';
+      return (await testbed.ask(query, { id }, token)).data.node as unknown;
+    };
+    await ui.open(`#/notes/${encodeURIComponent(id)}`);
+    expect(await ui.page.getByLabel('Tags').inputValue()).toBe('"red, green", x');
+    await ask('updateNote', { id, content: 'of somebody else', tags: ['red, green', 'theirs'] });
+    await ui.page.getByLabel('Title').fill('Ours');
+    await exactly('Save').click();
+    await ui.page.getByText('Saved.').waitFor();
+    const tags = [{ name: 'red, green' }, { name: 'theirs' }];
+    expect(await read()).toEqual({ title: 'Ours', content: 'of somebody else', tags });
+    await ui.page.getByLabel('Tags').fill('"a, ""b""", c,');
+    await exactly('Save').click();
+    await expect
+      .poll(read, soon)
+      .toEqual({ title: 'Ours', content: 'of somebody else', tags: [{ name: 'a, "b"' }, { name: 'c' }] });
+    await exactly('Save').click();
+    await ui.page.getByText('Saved.').waitFor();
+    expect(ui.faults).toEqual([]);
+  });
+
   test('what is deleted while another note is written does not disturb that', async () => {
     await ui.open('#/notes');
     const note = ui.page.locator('.row').nth(1);

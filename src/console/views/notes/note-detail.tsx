@@ -54,11 +54,11 @@ function NoteForm({ note, changed, leave }: NoteDetailProps): ReactElement {
   const draft = useDraft<Draft>({
     title: note?.title ?? '',
     content: note?.content ?? '',
-    tags: note?.tags.map(({ name }) => name).join(', ') ?? '',
+    tags: note?.tags.map(({ name }) => asTyped(name)).join(', ') ?? '',
     isPinned: note?.isPinned ?? false,
   });
   const { title, content, tags, isPinned } = draft.values;
-  const { save, errors, saved, busy, error } = useSave(note, changed, leave);
+  const { save, errors, saved, busy, error } = useSave(note, draft.values, changed, leave);
   useUnsaved(draft.isChanged && saved !== draft.values);
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
@@ -72,7 +72,12 @@ function NoteForm({ note, changed, leave }: NoteDetailProps): ReactElement {
         )}
       </Field>
       <ContentField content={content} change={(text) => draft.set({ content: text })} errors={errors} />
-      <Field label="Tags" path="tags" errors={errors} hint="Separated by commas">
+      <Field
+        label="Tags"
+        path="tags"
+        errors={errors}
+        hint="Separated by commas; one that has a comma in quotes"
+      >
         {(state) => (
           <input value={tags} onChange={({ target }) => draft.set({ tags: target.value })} {...state} />
         )}
@@ -144,25 +149,30 @@ interface Draft {
   readonly isPinned: boolean;
 }
 
-/** Creates or changes the note; `errors` has what is wrong with what was typed. */
-function useSave(note: NoteRowFragment | undefined, changed: () => void, leave: (next?: string) => void) {
+/** Creates the note, or changes what was changed of it; `errors` has what is wrong with what was typed. */
+function useSave(
+  note: NoteRowFragment | undefined,
+  first: Draft,
+  changed: () => void,
+  leave: (next?: string) => void,
+) {
   const create = useMutation(CreateNoteDocument);
   const update = useMutation(UpdateNoteDocument);
   const isShown = useIsShown();
   const [errors, setErrors] = useState<UserErrors>([]);
-  /** What was typed when it was saved last: more may have been typed since. */
+  /** What was typed when it was saved last, or is in the note: more may have been typed since. */
+  const [kept, setKept] = useState(first);
   const [saved, setSaved] = useState<Draft>();
 
   async function save(draft: Draft): Promise<void> {
-    const { tags, ...values } = draft;
     setSaved(undefined);
-    const input = { ...values, tags: tagsOf(tags) };
     const payload = note
-      ? (await update.run({ input: { id: note.id, ...input } }))?.updateNote
-      : (await create.run({ input }))?.createNote;
+      ? (await update.run({ input: { id: note.id, ...changes(kept, draft) } }))?.updateNote
+      : (await create.run({ input: inputOf(draft) }))?.createNote;
     if (!payload) return;
     setErrors(payload.errors);
     if (!payload.note) return;
+    setKept(draft);
     setSaved(draft);
     changed();
     if (!note && isShown()) leave(payload.note.id);
@@ -170,11 +180,25 @@ function useSave(note: NoteRowFragment | undefined, changed: () => void, leave: 
   return { save, errors, saved, busy: create.busy || update.busy, error: create.error ?? update.error };
 }
 
-function tagsOf(text: string): string[] {
-  return text
-    .split(',')
-    .map((tag) => tag.trim())
-    .filter(Boolean);
+function inputOf({ tags, ...values }: Draft) {
+  return { ...values, tags: tagsIn(tags) };
+}
+
+/** The members that differ: somebody else may have changed the others meanwhile. */
+function changes(before: Draft, after: Draft): Partial<ReturnType<typeof inputOf>> {
+  const isChanged = ([name]: [string, unknown]) => before[name as keyof Draft] !== after[name as keyof Draft];
+  return Object.fromEntries(Object.entries(inputOf(after)).filter(isChanged));
+}
+
+/** A tag as it is typed among others. */
+function asTyped(tag: string): string {
+  return /[",]/.test(tag) ? `"${tag.replaceAll('"', '""')}"` : tag;
+}
+
+function tagsIn(text: string): string[] {
+  const typed = text.matchAll(/\s*(?:"((?:[^"]|"")*)"\s*|([^,]*))(?:,|$)/g);
+  const tags = Array.from(typed, ([, quoted, plain = '']) => quoted?.replaceAll('""', '"') ?? plain.trim());
+  return tags.filter(Boolean);
 }
 
 interface DeleteButtonProps {
