@@ -24,11 +24,12 @@ export interface Finding {
 
 interface Answer extends Pick<Finding, 'isForsaken' | 'started'> {
   readonly isStandby: boolean;
+  readonly isReadOnly: boolean;
 }
 
 const timeoutMs = 2_000;
 const question = {
-  text: `select pg_is_in_recovery() or current_setting('transaction_read_only') = 'on' as "isStandby",
+  text: `select pg_is_in_recovery() as "isStandby", current_setting('transaction_read_only') = 'on' as "isReadOnly",
     pg_postmaster_start_time()::text as started,
     current_setting('synchronous_standby_names') <> '' and not exists (select from pg_stat_replication)
       as "isForsaken"`,
@@ -51,9 +52,11 @@ export class HostProbe {
     try {
       const client = (this.#client ??= await this.#connect());
       const { rows } = await client.query<Answer>(question);
-      const { isStandby, ...own } = rows[0]!;
-      const timeline = await readTimeline(client, isStandby);
-      return { host, state: isStandby ? 'standby' : 'writer', timeline, ...own };
+      const { isStandby, isReadOnly, ...own } = rows[0]!;
+      const timeline = await readTimeline(client, isStandby || isReadOnly);
+      // A session keeps to what it was told when it began.
+      if (isReadOnly && !isStandby) this.#disconnect();
+      return { host, state: isReadOnly ? 'standby' : 'writer', timeline, ...own };
     } catch (error) {
       this.#disconnect();
       const { message, code } = error as NodeJS.ErrnoException;

@@ -24,6 +24,8 @@ const connectTimeoutMs = 5_000;
 
 /** Postgres's error code where its limit of connections, or the user's own, is reached. */
 const tooManyConnections = '53300';
+/** Its code for a write where nothing may be written: a session keeps to that, even once new ones may write again. */
+const readOnly = '25006';
 const roomPauses = growingPauses({ firstMs: 50, maxMs: 50, spread: true });
 
 /**
@@ -167,7 +169,7 @@ export interface Statement {
 /**
  * A pooled connection that checks its statements; the first of them decides from which pool it comes. A statement that
  * fails otherwise than by an error from the server may still be running, in a transaction that is still open: the
- * connection is then in doubt, and discarded on release.
+ * connection is then in doubt, and discarded on release. So is one that may only read.
  */
 export class GuardedConnection {
   readonly #pools: Pools;
@@ -190,7 +192,7 @@ export class GuardedConnection {
       this.#client ??= await connect(isSelect(sql) ? this.#pools.reading : this.#pools.writing, this.#pools);
       return await this.run(this.#client, { text: sql, values });
     } catch (error) {
-      this.#inDoubt ||= !(error instanceof DatabaseError);
+      this.#inDoubt ||= !(error instanceof DatabaseError) || error.code === readOnly;
       throw error;
     } finally {
       if (ends) this.#ending = false;

@@ -98,6 +98,25 @@ describe.skipIf(noPostgres)('postgres', () => {
     await database.ping();
   });
 
+  test('is written to again once it is not read-only any more, as while its disk was full', async () => {
+    const name = new URL(url).pathname.slice(1);
+    await execute(url, 'create table written ()');
+    const write = () => sql`insert into written default values`.execute(database.kysely);
+    await execute(url, `alter database ${name} set default_transaction_read_only = on`);
+    await execute(
+      url,
+      `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}' and pid <> pg_backend_pid()`,
+    );
+    await expect.poll(() => write().catch(({ code }: { code: string }) => code)).toBe('25006');
+    const refused = await Promise.allSettled(Array.from({ length: 10 }, write));
+    expect(new Set(refused.map(({ status }) => status))).toEqual(new Set(['rejected']));
+    await execute(
+      url,
+      `begin read write; alter database ${name} reset default_transaction_read_only; commit`,
+    );
+    expect(await Promise.all(Array.from({ length: 10 }, write))).toHaveLength(10);
+  });
+
   test('terminating every connection fails only the transactions in progress', async () => {
     const heard: string[] = [];
     database.listen('log', (payload) => heard.push(payload));
