@@ -45,7 +45,10 @@ const link = `extend schema
 /** Keys of entities besides `id`: the services' own ids, which stand in a global id as they are. */
 export const serviceKeys: Readonly<Record<string, string>> = { Shipment: 'shipmentId', Payment: 'paymentId' };
 
-/** Found by a router through the entities, since each subgraph has objects of its own. */
+/**
+ * A router finds objects through the entities, since each subgraph has objects of its own. Another subgraph may have these
+ * fields, too, which composes only if both are shareable.
+ */
 const hiddenQueries: ReadonlySet<string> = new Set(['node', 'nodes']);
 
 function forSubgraph(definition: DefinitionNode): DefinitionNode {
@@ -63,11 +66,13 @@ function directivesOf({ name, interfaces = [] }: ObjectTypeDefinitionNode): read
   return keys.map((fields) => directive(`@key(fields: "${fields}")`));
 }
 
+const hidden = ['@inaccessible', '@shareable'].map(directive);
+
 function hideNodes(definition: ObjectTypeDefinitionNode): ObjectTypeDefinitionNode {
   return visit(definition, {
     FieldDefinition: (field) =>
       hiddenQueries.has(field.name.value)
-        ? { ...field, directives: [...(field.directives ?? []), directive('@inaccessible')] }
+        ? { ...field, directives: [...(field.directives ?? []), ...hidden] }
         : undefined,
   });
 }

@@ -57,7 +57,7 @@ describe('_service', () => {
       Payment: `${id} @key(fields: "paymentId")`,
     });
     expect(sdl).toMatch(/^type PageInfo @shareable \{$/m);
-    expect(sdl.match(/@inaccessible$/gm)).toHaveLength(2);
+    expect(sdl.match(/@inaccessible @shareable$/gm)).toHaveLength(2);
     expect(sdl).not.toMatch(/_entities|_service|_Any/);
   });
 
@@ -316,6 +316,20 @@ describe('a supergraph', () => {
     expect((await ask(remove, own)).data.deleteNote.deletedNoteId).toBe(data.a.note.id);
     expect((await ask('mutation { signOut { signedOut } }', own)).data.signOut.signedOut).toBe(true);
     expect((await ask('{ viewer { email } }', own)).data.viewer).toBeNull();
+  });
+
+  test('composes beside a subgraph that has `node`, too', async () => {
+    const { data } = await testbed.ask('{ service: _service { sdl } }');
+    const typeDefs = parse(`extend schema
+        @link(url: "https://specs.apollo.dev/federation/v2.0", import: ["@key", "@shareable"])
+      type Query { node(id: ID!): Node @shareable }
+      interface Node { id: ID! }
+      type Parcel implements Node @key(fields: "id") { id: ID! }`);
+    const subgraphs = [
+      { name: 'trivium', typeDefs: parse(data.service.sdl) },
+      { name: 'parcels', typeDefs },
+    ];
+    expect(composeServices(subgraphs).errors ?? []).toEqual([]);
   });
 
   test('composes subscriptions, which Apollo’s gateway does not run', async () => {
