@@ -4,6 +4,7 @@ import { createPace } from '../../lib/async/pace.js';
 import type { MemoryLedger } from '../../lib/memory-ledger.js';
 import { maxDiscardedBytes } from '../../events/webhooks/request.js';
 import { longReading } from '../operation/admission.js';
+import { noStore, requestId } from './response-headers.js';
 
 /** Paths below this one are the webhook receiver's. */
 export const webhookPrefix = '/webhooks/';
@@ -250,6 +251,8 @@ export function refuseMalformed({ code }: Error & { readonly code?: string }, so
   const { status, headers, body } = malformed[code ?? ''] ?? notHttp;
   const lines = Object.entries({
     ...headers,
+    ...noStore,
+    'x-request-id': requestId(undefined),
     'content-length': Buffer.byteLength(body),
     connection: 'close',
   });

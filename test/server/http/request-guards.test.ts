@@ -284,6 +284,15 @@ test.each(['/graphql', 'http://gateway/graphql', '/livez'])(
   },
 );
 
+test('a request whose headers are too large has an id, and its answer is not kept', async () => {
+  const { socket, answer } = open();
+  socket.write(lines('GET', `/graphql?query=${'x'.repeat(20_000)}`, []));
+  const { status, headers } = await answer();
+  expect(status).toBe(431);
+  for (const header of [/\r\nx-request-id: [\w-]{36}\r\n/, /\r\ncache-control: no-store\r\n/])
+    expect(headers).toMatch(header);
+});
+
 test('200 headers are taken, and pipelined requests with more cut the connection off', async () => {
   const { socket, answer, closed } = open();
   socket.write(lines('GET', '/livez', emptyHeaders(199)));
