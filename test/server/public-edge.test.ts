@@ -104,6 +104,20 @@ describe('behind https', () => {
     expect(await seen(cookie.replace('__Host-', ''))).toBe(false);
   });
 
+  test('a sign-in ends the session of the cookie for later mutations of the same document, too', async () => {
+    const headers = { origin: new URL(testbed.url).origin };
+    const signIn = 'signIn(input: { email: "demo@example.com", password: "demo-password" }) { sessionToken }';
+    const first = await testbed.ask(`mutation { ${signIn} }`, {}, undefined, headers);
+    const [cookie = ''] = first.headers.get('set-cookie')!.split(';');
+    const both = `mutation { ${signIn} signOut { signedOut } }`;
+    const { data, errors, ...second } = await testbed.ask(both, {}, undefined, { ...headers, cookie });
+    expect(errors).toMatchObject([{ path: ['signOut'], extensions: { code: 'UNAUTHENTICATED' } }]);
+    const [renewed = ''] = second.headers.get('set-cookie')!.split(';');
+    const viewer = await testbed.ask('{ viewer { email } }', {}, undefined, { ...headers, cookie: renewed });
+    expect(viewer.data.viewer).toEqual({ email: 'demo@example.com' });
+    expect(data).toBeNull();
+  });
+
   test('alone: over http there is no HSTS', async () => {
     const { headers } = await testbed.ask('{ __typename }');
     expect(headers.get('strict-transport-security')).toBeNull();

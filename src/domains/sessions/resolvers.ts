@@ -69,6 +69,8 @@ export const sessionsResolvers: Resolvers<SessionsContext> = {
       // Once its cookie is replaced, nobody could end that session, nor its live updates.
       const replaced = await cookie?.session();
       if (replaced) await sessions.end(replaced.caller.sessionId);
+      // A later mutation of the same document is not by the session that has ended.
+      if (replaced?.caller.sessionId === context.caller?.sessionId) context.caller = null;
       cookie?.set(token, session.expiresAt);
       return {
         sessionToken: token,
