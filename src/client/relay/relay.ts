@@ -4,6 +4,7 @@ import type {
   Environment,
   GraphQLResponse,
   INetwork,
+  MutableRecordSource,
   OperationDescriptor,
   RecordSourceProxy,
   RecordSourceSelectorProxy,
@@ -28,8 +29,8 @@ export interface RelayOptions {
  * to all `shipmentUpdates` or `paymentUpdates` is mounted, every `@connection` of the family is live: rows change, come,
  * go, and take their places, and none goes back in time. For that `liveCursor` is selected beside the connection, in the
  * same fragment, and it and the subscription select `id revision updatedAt`, the service's own id, and what is filtered
- * by. When somebody else signs in the store is emptied, and what is retained is asked for again; so it is when the log
- * can no longer be read from where the lists are.
+ * by. When somebody else signs in, what is retained is asked for again, and all else is forgotten; so it is asked for when
+ * the log can no longer be read from where the lists are. When nobody is signed in any more, the store is emptied.
  *
  * @example
  * const environment = createRelayEnvironment(createTrivium({ url: 'http://127.0.0.1:4000' }));
@@ -41,7 +42,7 @@ export function createRelayEnvironment(trivium: Trivium, { documents = {} }: Rel
     trivium,
     bySelection: true,
     apply: (list, entity) => connections.apply(environment, list, entity),
-    expired: askAgain,
+    expired: () => void askAgain(),
   });
   const environment = create({
     network: createNetwork(coverage, documents),
@@ -49,17 +50,38 @@ export function createRelayEnvironment(trivium: Trivium, { documents = {} }: Rel
     retained,
   });
 
-  function askAgain(): void {
+  const shown = () => [...new Set(retained.values())];
+
+  /** Resolves to whether all was answered; an error is that of whoever reads. */
+  function askAgain(): Promise<boolean> {
     environment.commitUpdate(invalidate);
-    // An error is that of whoever reads.
-    for (const operation of new Set(retained.values()))
-      environment.execute({ operation }).subscribe({ error: () => {} });
+    const asked = shown().map((operation) => environment.execute({ operation }).toPromise());
+    return Promise.all(asked).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  let viewers = 0;
+  /**
+   * Asks for all that is shown as somebody else. It stays until the answers take its place: a mounted component that
+   * finds nothing breaks. If there is something that this person may not have, all is forgotten first.
+   */
+  async function askAsAnother(): Promise<void> {
+    const mine = viewers;
+    forgetUnshown(environment, shown());
+    const areAnswered = await askAgain();
+    if (mine !== viewers) return;
+    if (areAnswered) return forgetUnshown(environment, shown());
+    empty(environment);
+    await askAgain();
   }
 
   onViewer(trivium, (isSignedIn) => {
+    viewers += 1;
     coverage.clear();
-    empty(environment);
-    if (isSignedIn) askAgain();
+    if (isSignedIn) void askAsAnother();
+    else empty(environment);
   });
   return environment;
 }
@@ -98,6 +120,15 @@ function create({ network, connections, retained }: Parts): Environment {
 function invalidate(store: RecordSourceProxy): void {
   // It is left out in the types.
   (store as RecordSourceSelectorProxy).invalidateStore();
+}
+
+/** Forgets what these operations do not need: a store that retains them alone collects the rest of the records. */
+function forgetUnshown(environment: Environment, operations: readonly OperationDescriptor[]): void {
+  if (operations.length === 0) return empty(environment);
+  const source = environment.getStore().getSource() as MutableRecordSource;
+  const collector = new relay.Store(source, { gcReleaseBufferSize: 0, gcScheduler: (collect) => collect() });
+  for (const operation of operations) collector.retain(operation);
+  return collector.scheduleGC();
 }
 
 /** Forgets all that was answered. */

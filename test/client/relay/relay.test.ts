@@ -146,6 +146,55 @@ test('what is retained twice, as when a component refetches, is asked again whil
     .toMatchObject({ viewer: { email: 'other@example.com' } });
 });
 
+test('what is shown stays until somebody else has the answer to it, and all else is forgotten', async () => {
+  const trivium = proxied.connect({ token: await proxied.testbed.signIn() });
+  await trivium.refresh();
+  const relay = createRelayEnvironment(trivium);
+  const written = await createNote(relay, 'Of the first');
+  expect(written).toEqual({ createNote: { note: { title: 'Of the first' } } });
+  const request = artifacts.operation('ScreenViewerQuery');
+  const operation = createOperationDescriptor(request, {});
+  relay.retain(operation);
+  await fetchQuery(relay, request, {}).toPromise();
+  const shown: unknown[] = [];
+  relay.subscribe(relay.lookup(operation.fragment), ({ data }) => void shown.push(data));
+  await trivium.signIn('other@example.com', demo.password);
+  await expect.poll(() => shown.at(-1)).toMatchObject({ viewer: { email: 'other@example.com' } });
+  expect(shown.filter((data) => (data as { viewer: unknown }).viewer === null)).toEqual([]);
+  const kept = () => JSON.stringify(relay.getStore().getSource().toJSON());
+  await expect.poll(kept).not.toMatch(/demo@example.com|Of the first/);
+});
+
+test('what somebody else cannot be shown is forgotten at once, and the rest asked for again', async () => {
+  let refuses = false;
+  const trivium = proxied.connect({
+    token: await proxied.testbed.signIn(),
+    async fetch(url, init) {
+      if (refuses && (init?.body as string).includes('ScreenShipmentQuery'))
+        return Response.json({ errors: [{ message: 'no', extensions: { code: 'FORBIDDEN' } }] });
+      return fetch(url, init);
+    },
+  });
+  await trivium.refresh();
+  await proxied.emit(1);
+  const relay = createRelayEnvironment(trivium);
+  const screens = [
+    createOperationDescriptor(artifacts.operation('ScreenViewerQuery'), {}),
+    createOperationDescriptor(artifacts.operation('ScreenShipmentQuery'), { count: 3, filter: null }),
+  ] as const;
+  for (const { request, ...operation } of screens) {
+    relay.retain({ request, ...operation });
+    await fetchQuery(relay, request.node, request.variables).toPromise();
+  }
+  const read = () => relay.lookup(screens[0].fragment).data;
+  const kept = () => JSON.stringify(relay.getStore().getSource().toJSON());
+  expect(kept()).toMatch(/shipmentId/);
+  refuses = true;
+  await trivium.signIn('other@example.com', demo.password);
+  await expect.poll(kept).not.toMatch(/shipmentId/);
+  await expect.poll(read).toMatchObject({ viewer: { email: 'other@example.com' } });
+});
+
 test('says of a subscription that it waits for somebody with the grant, which Relay is not told', async () => {
   const warn = vi.spyOn(console, 'warn').mockReturnValue();
   onTestFinished(() => warn.mockRestore());
