@@ -13,10 +13,10 @@ const grantNames = {
   'webhooks:rotate': 'WEBHOOKS_ROTATE',
 } as const;
 
-/** Items, separated by commas; empty ones are dropped. */
+/** Items, separated by commas or line breaks; empty ones are dropped. */
 export const list = z.string().transform((text) =>
   text
-    .split(',')
+    .split(/[,\r\n]/)
     .map((item) => item.trim())
     .filter((item) => item !== ''),
 );

@@ -89,7 +89,7 @@ function warnOfIssuer(url: string | undefined): readonly string[] {
 
 /** A blank or a semicolon between pairs makes the second one part of the first one's secret. */
 function warnOfPairs(name: string, pairs: string | undefined): readonly string[] {
-  return pairs !== undefined && /=[^,]*[\s;][^,\s;=]+=[^,=]/.test(pairs)
+  return pairs !== undefined && /=[^,\r\n]*(?:[^\S\r\n]|;\s*)[^,\s;=]+=[^,=]/.test(pairs)
     ? [
         `${name}: a secret looks like two pairs: if it is, write a comma between them, as in a=secret,b=secret`,
       ]

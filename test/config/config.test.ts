@@ -185,6 +185,23 @@ test('takes a single number in TRUST_PROXY as a number of proxies', () => {
   expect(read({ TRUST_PROXY: '2' }).trustProxy).toBe(2);
 });
 
+test('lists may stand an item a line', () => {
+  const config = read({
+    PAYMENT_EVENT_TYPES: 'payment.succeeded\npayment.failed',
+    ALLOWED_HOSTS: 'a.example,\r\nb.example\r\n',
+    ALLOWED_ORIGINS: 'https://a.example\nhttps://b.example',
+    TRUST_PROXY: 'loopback\n10.0.0.0/8',
+    SECRET_KEYS: `${key(1).toString('base64')}\n${key(2).toString('base64')}`,
+  });
+  expect(config).toMatchObject({
+    paymentEventTypes: ['payment.succeeded', 'payment.failed'],
+    allowedHosts: ['a.example', 'b.example'],
+    allowedOrigins: ['https://a.example', 'https://b.example'],
+    trustProxy: ['loopback', '10.0.0.0/8'],
+    secretKeys: [key(1), key(2)],
+  });
+});
+
 test('merges the grants of an address that is given in several spellings', () => {
   const GRANTS = JSON.stringify({
     'Ann@example.com': ['payments:read'],
@@ -217,6 +234,19 @@ describe('webhook endpoints', () => {
       new Map([
         ['we_1', 'a=b=='],
         ['we_2', 'c/+='],
+      ]),
+    );
+  });
+
+  test('may stand a line each, as in a file', () => {
+    const files = { '/run/webhooks': 'we_1=a=b==\r\nwe_2=c,\n\nwe_3=d\n' };
+    const { PAYMENT_WEBHOOKS: _, ...others } = upstreams;
+    const config = read({ ...others, PAYMENT_WEBHOOKS_FILE: '/run/webhooks' }, files);
+    expect(config.upstreams?.webhooks.payments).toEqual(
+      new Map([
+        ['we_1', 'a=b=='],
+        ['we_2', 'c'],
+        ['we_3', 'd'],
       ]),
     );
   });

@@ -86,13 +86,22 @@ test('NATS_URL beside an embedded database, which has one replica, gives a warni
 });
 
 test('pairs that no comma parts are doubtful, and secrets that look like some are told without their text', () => {
-  for (const pairs of ['a=s1 b=s2', 'a=s1; b=s2', 'a=s1;b=s2', 'x=y,a=s1 b=s2'])
+  for (const pairs of [
+    'a=s1 b=s2',
+    'a=s1; b=s2',
+    'a=s1;b=s2',
+    'a=s1;\nb=s2',
+    'x=y,a=s1 b=s2',
+    'x=y\na=s1 b=s2',
+  ])
     expect(warningsOf({ PAYMENT_WEBHOOKS: pairs })).toEqual([
       'PAYMENT_WEBHOOKS: a secret looks like two pairs: if it is, write a comma between them, as in a=secret,b=secret',
     ]);
   for (const pairs of [
     'a=s1,b=s2',
     'a=s1, b=s2',
+    'a=s1\nb=s2',
+    'a=with blanks\r\nb=Zm9v==\r\n',
     'a = s1',
     'a=whsec_Zm9v=',
     'a=with blanks',
