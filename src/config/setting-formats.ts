@@ -50,8 +50,21 @@ function originOrLoopback(text: string, context: z.RefinementCtx<string>): strin
   return data;
 }
 
+/** Types of events, separated by commas. */
+export const eventTypes = list
+  .refine(({ length }) => length > 0, 'must name at least one type')
+  .refine(
+    (items) => !items.some(hasSeparator),
+    'must have commas between the types, as in payment.succeeded,payment.failed',
+  );
+
 /** Names of hosts, separated by commas. */
 export const hostNames = list
+  .refine(({ length }) => length > 0, 'must name at least one host; leave the setting out for any')
+  .refine(
+    (items) => !items.some(hasSeparator),
+    'must have commas between the names, as in api.example.com,www.example.com',
+  )
   .refine(
     (items) => !items.some(hasStar),
     '* is not accepted: name each host, as in api.example.com, or leave the setting out for any',
@@ -63,6 +76,11 @@ export const hostNames = list
 
 function hasStar(item: string): boolean {
   return item.includes('*');
+}
+
+/** Whether an item was meant to be several: no name has a blank or a semicolon in it. */
+function hasSeparator(item: string): boolean {
+  return /[\s;]/.test(item);
 }
 
 /** A whole number within bounds. */

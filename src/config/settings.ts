@@ -3,10 +3,10 @@ import { natsServers } from './nats-servers.js';
 import {
   databaseUrl,
   endpoints,
+  eventTypes,
   grants,
   hostNames,
   httpUrl,
-  list,
   manifestPath,
   memberPath,
   metricsPort,
@@ -131,7 +131,7 @@ export const settings = z.object({
     },
   ),
   PAYMENT_EVENT_TYPES: described(
-    list.refine(({ length }) => length > 0, 'must name at least one type').default(['payment.succeeded']),
+    eventTypes.default(['payment.succeeded']),
     'The types of payment events whose `data.object` is a payment, comma-separated.',
   ),
   PAYMENTS_CREATED_UNIT: described(
