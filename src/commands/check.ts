@@ -1,7 +1,6 @@
 import { request } from 'undici';
 import type { Config } from '../config/config.js';
 import type { NatsServers } from '../config/nats-servers.js';
-import { warningsOf } from '../config/warnings.js';
 import { probeNats } from '../events/relay/nats-stream.js';
 import { readOrRefuse } from '../server/documents/watched-manifest.js';
 import { checkKeyBeside } from '../store/key-file.js';
@@ -17,9 +16,9 @@ const probeMs = 5_000;
  * NATS, the services and the issuer. Throws if anything is at fault.
  */
 export async function runCheck({ environment }: Program, probe: boolean): Promise<void> {
-  const config = settings(environment);
-  for (const warning of [...warningsOf(environment), ...warningsOfDatabase(config)])
-    say(`Warning: ${warning}`);
+  const warnings: string[] = [];
+  const config = settings(environment, warnings);
+  for (const warning of [...warnings, ...warningsOfDatabase(config)]) say(`Warning: ${warning}`);
   if (config.trustedDocuments) await readOrRefuse(config.trustedDocuments.path);
   if (!config.secretKeys) checkKeyBeside(config.databaseUrl);
   if (config.upstreams === null) {

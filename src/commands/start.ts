@@ -4,7 +4,6 @@ import { isDeepStrictEqual } from 'node:util';
 import { readConfig, type Config, type GatewayConfig } from '../config/config.js';
 import { ConfigError, type Environment } from '../config/environment.js';
 import { followFile } from '../config/follow-file.js';
-import { warningsOf } from '../config/warnings.js';
 import { startGateway, type Gateway } from '../gateway.js';
 import { withTimeout } from '../lib/async/timeout.js';
 import { createTelemetry, type Telemetry } from '../lib/telemetry/telemetry.js';
@@ -14,7 +13,8 @@ import { onSignal } from './shutdown.js';
 
 /** `trivium start`: the gateway, against the configured services or else the sandbox. */
 export async function runGateway(program: Program, fail: (error: unknown) => void): Promise<void> {
-  const config = settings(program.environment);
+  const warnings: string[] = [];
+  const config = settings(program.environment, warnings);
   const telemetry = createTelemetry(config.logLevel);
   // While it starts there is nothing to drain; without a handler, the first process of a container ignores signals.
   let stop = async (): Promise<void> => {};
@@ -22,8 +22,7 @@ export async function runGateway(program: Program, fail: (error: unknown) => voi
     telemetry.log.info({ signal }, 'stopping');
     return stop();
   }, fail);
-  for (const warning of [...warningsOf(program.environment), ...warningsOfDatabase(config)])
-    telemetry.log.warn(warning);
+  for (const warning of [...warnings, ...warningsOfDatabase(config)]) telemetry.log.warn(warning);
 
   const stopTracing = await traceIfSet(program, telemetry);
   const sandbox = hasUpstreams(config) ? undefined : await startBeside(program, config);
@@ -71,13 +70,15 @@ async function traceIfSet(
     );
 }
 
-/** The settings, read; throws a `ConfigError` that also has the warnings, since a misspelled name is often the reason. */
-export function settings(environment: Environment): Config {
+/**
+ * The settings, read; what may be a mistake is added to `warnings`, and told before it throws a `ConfigError`, since a
+ * misspelled name is often the reason.
+ */
+export function settings(environment: Environment, warnings: string[] = []): Config {
   try {
-    return readConfig(environment, (path) => readFileSync(path, 'utf8'));
+    return readConfig(environment, (path) => readFileSync(path, 'utf8'), warnings);
   } catch (error) {
-    if (error instanceof ConfigError)
-      for (const warning of warningsOf(environment)) warn(`Warning: ${warning}`);
+    if (error instanceof ConfigError) for (const warning of warnings) warn(`Warning: ${warning}`);
     throw error;
   }
 }

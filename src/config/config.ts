@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { ConfigError, faultsOf, withFiles, withoutEmpty, type Environment } from './environment.js';
 import { fileSettings, sandboxSettings, settings, type SettingDoc, type Settings } from './settings.js';
+import { warningsOf } from './warnings.js';
 
 /** The required settings of the upstream services: all of them are given, or none (then the sandbox stands in). */
 const upstreamNames = [
@@ -38,11 +39,17 @@ export type GatewayConfig = Config & { readonly upstreams: Upstreams };
 
 /**
  * Reads the settings from an environment; `read` reads the file that a `NAME_FILE` names. Throws a `ConfigError` with
- * all faults at once. `upstreams` is null if none of them is given and `NODE_ENV` is not `production`.
+ * all faults at once. What may be a mistake is added to `warnings`, also then. `upstreams` is null if none of them is
+ * given and `NODE_ENV` is not `production`.
  */
-export function readConfig(environment: Environment, read: (path: string) => string): Config {
+export function readConfig(
+  environment: Environment,
+  read: (path: string) => string,
+  warnings: string[] = [],
+): Config {
   const faults: string[] = [];
   const given = withFiles(withoutEmpty(environment), fileSettings, read, faults);
+  warnings.push(...warningsOf(given));
   const parsed = settings.safeParse(given);
   faults.push(...faultsOf(parsed), ...missing(given));
   if (!parsed.success || faults.length > 0) throw new ConfigError(faults);

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import leven from 'leven';
-import { withoutEmpty, type Environment } from './environment.js';
+import type { Environment } from './environment.js';
 import { hostNames, origin } from './setting-formats.js';
 import { fileSettings, sandboxSettings, settings } from './settings.js';
 
@@ -20,9 +20,8 @@ const serviceAddress = /_(SERVICE_HOST|SERVICE_PORT|PORT)(_|$)/;
 /** A letter in place of another makes another word of a shorter name, such as `POST`. */
 const minTypoLength = 6;
 
-/** What may be a mistake in the settings but is no fault, a sentence for each; no value is shown. */
-export function warningsOf(environment: Environment): readonly string[] {
-  const given = withoutEmpty(environment);
+/** What may be a mistake in the settings, their files read, but is no fault: a sentence for each that shows no secret. */
+export function warningsOf(given: Environment): readonly string[] {
   return [
     ...Object.keys(given).flatMap(warnOfName),
     ...['NOTES_BASE_URL', 'APPOINTMENTS_BASE_URL'].flatMap((name) => warnOfVersion(name, given[name])),
@@ -127,7 +126,9 @@ function warnOfGrants(given: Environment): readonly string[] {
 }
 
 function warnOfRelay(given: Environment): readonly string[] {
-  const isShared = given['DATABASE_URL']?.startsWith('postgres') || given['DATABASE_URL_FILE'] !== undefined;
+  const url = given['DATABASE_URL'];
+  // A file without a value is a fault of its own.
+  const isShared = url?.trim().startsWith('postgres') ?? given['DATABASE_URL_FILE'] !== undefined;
   return given['NATS_URL'] === undefined || isShared
     ? []
     : [

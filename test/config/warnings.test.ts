@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
+import { readConfig } from '../../src/config/config.js';
 import { warningsOf } from '../../src/config/warnings.js';
+import { upstreams } from './upstreams.js';
 
 test.each([
   ['NOTES_BASE_ULR', 'NOTES_BASE_URL'],
@@ -83,6 +85,30 @@ test('NATS_URL beside an embedded database, which has one replica, gives a warni
   expect(warningsOf({ NATS_URL, DATABASE_URL_FILE: '/run/secrets/database' })).toEqual([]);
   expect(warningsOf({ NATS_URL })).toEqual([expect.stringMatching(/^NATS_URL has no effect/)]);
   expect(warningsOf({ NATS_URL }).join()).not.toContain('a-secret');
+});
+
+test('a value gives its warning from a file, too, which is read once', () => {
+  const given = {
+    ...upstreams,
+    NOTES_BASE_URL: 'https://notes.example',
+    APPOINTMENTS_AUTH_URL: 'https://issuer.example/oauth/token',
+    PAYMENT_WEBHOOKS: 'a=s1 b=s2',
+    NODE_ENV: 'prod',
+    PUBLIC_URL: 'https://api.example',
+    ALLOWED_HOSTS: 'www.api.example',
+    NATS_URL: 'nats://nats.example',
+    DATABASE_URL: 'sqlite:./x.db',
+  };
+  const files = Object.fromEntries(Object.keys(given).map((name) => [`${name}_FILE`, name]));
+  const [read, warnings]: [string[], string[]] = [[], []];
+  const readFile = (path: string) => {
+    read.push(path);
+    return given[path as keyof typeof given];
+  };
+  readConfig(files, readFile, warnings);
+  expect(warnings).toEqual(warningsOf(given));
+  expect(warnings).toHaveLength(6);
+  expect(read.toSorted()).toEqual(Object.keys(given).toSorted());
 });
 
 test('pairs that no comma parts are doubtful, and secrets that look like some are told without their text', () => {
