@@ -1,4 +1,4 @@
-import { isIP } from 'node:net';
+import { BlockList, isIP } from 'node:net';
 import { ConfigError, faultsOf, withFiles, withoutEmpty, type Environment } from './environment.js';
 import { fileSettings, sandboxSettings, settings, type SettingDoc, type Settings } from './settings.js';
 import { warningsOf } from './warnings.js';
@@ -131,9 +131,13 @@ function toConfig(given: Settings) {
   });
 }
 
+const loopback = new BlockList();
+loopback.addSubnet('127.0.0.0', 8);
+loopback.addAddress('::1', 'ipv6');
+
 /** Whether only this machine reaches what listens there. */
 function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+  return host === 'localhost' || loopback.check(host, isIP(host) === 6 ? 'ipv6' : 'ipv4');
 }
 
 function upstreams(given: Settings) {

@@ -21,6 +21,21 @@ export const list = z.string().transform((text) =>
     .filter((item) => item !== ''),
 );
 
+/** A host name, as URLs write it, or an IP address; blanks around it and the brackets of IPv6 are dropped. */
+export const host = z
+  .string()
+  .trim()
+  .transform((text, context): string => {
+    const address = text.replace(/^\[(.+)\]$/, '$1');
+    if (isIP(address) === 6) return address;
+    const url = `http://${text}`;
+    if (/^[\p{L}\p{M}\p{N}._-]+$/u.test(text) && URL.canParse(url)) return new URL(url).hostname;
+    context.addIssue(
+      'must be a host name or an IP address alone, as in 0.0.0.0, without http:// and without a port',
+    );
+    return text;
+  });
+
 /** An http or https address; blanks around it and slashes at its end are dropped. */
 export const httpUrl = z
   .string()

@@ -5,6 +5,7 @@ import {
   endpoints,
   eventTypes,
   grants,
+  host,
   hostNames,
   httpUrl,
   manifestPath,
@@ -47,7 +48,7 @@ export const settings = z.object({
   ),
   PORT: described(whole(0, 65_535).default(4000), 'The port to listen on; `0` takes a free one.'),
   HOST: described(
-    z.string().default('127.0.0.1'),
+    host.default('127.0.0.1'),
     'The address to listen on; `0.0.0.0` or `::` for every address of the machine.',
   ),
   PUBLIC_URL: described(

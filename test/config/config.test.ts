@@ -222,6 +222,29 @@ test('the sandbox starts on a loopback address only, unless it may elsewhere', (
   expect(faultsOf({ HOST: '0.0.0.0', ...upstreams })).toEqual([]);
 });
 
+test.each([
+  [' 127.0.0.1 ', '127.0.0.1'],
+  ['127.1', '127.0.0.1'],
+  ['LOCALHOST', 'localhost'],
+  ['[::1]', '::1'],
+  ['0:0:0:0:0:0:0:1', '0:0:0:0:0:0:0:1'],
+  ['::ffff:127.0.0.1', '::ffff:127.0.0.1'],
+  ['::1%lo', '::1%lo'],
+])('%j is a loopback address, on which the sandbox starts', (HOST, host) => {
+  expect(read({ HOST })).toMatchObject({ host, sandboxAllowed: true });
+});
+
+test.each([
+  ['Gateway_1.example', 'gateway_1.example'],
+  ['bücher.example', 'xn--bcher-kva.example'],
+  ['0', '0.0.0.0'],
+  ['[::]', '::'],
+  ['fe80::1%eth0', 'fe80::1%eth0'],
+])('HOST may be %j, where others reach the sandbox', (HOST, host) => {
+  expect(read({ HOST, SANDBOX: 'on' })).toMatchObject({ host });
+  expect(named(faultsOf({ HOST }))).toEqual(['SANDBOX']);
+});
+
 test('the address that Kubernetes puts into METRICS_PORT counts as none', () => {
   expect(read({ METRICS_PORT: 'tcp://10.0.0.7:9464' }).metricsPort).toBeUndefined();
   expect(read({ METRICS_PORT: '9464' }).metricsPort).toBe(9464);
@@ -381,6 +404,14 @@ describe('faults', () => {
     ['PORT', '65536', 'must be from 0 to 65535'],
     ['PORT', '-1', 'must be a whole number'],
     ['PORT', '0x10', 'must be a whole number'],
+    ['HOST', 'http://127.0.0.1', 'must be a host name or an IP address alone'],
+    ['HOST', '127.0.0.1:4000', 'must be a host name or an IP address alone'],
+    ['HOST', '[::1]:4000', 'must be a host name or an IP address alone'],
+    ['HOST', '[127.0.0.1]', 'must be a host name or an IP address alone'],
+    ['HOST', '256.0.0.1', 'must be a host name or an IP address alone'],
+    ['HOST', '127.0.0.1 ::1', 'must be a host name or an IP address alone'],
+    ['HOST', 'a.example,b.example', 'must be a host name or an IP address alone'],
+    ['HOST', '*', 'must be a host name or an IP address alone'],
     ['PUBLIC_URL', 'api.example', 'must be an http or https URL'],
     ['PUBLIC_URL', 'ftp://api.example', 'must be an http or https URL'],
     ['PUBLIC_URL', 'https://api.example/graphql', 'must have no path'],
