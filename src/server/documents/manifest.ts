@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { isUtf8 } from 'node:buffer';
 import { stat, readFile } from 'node:fs/promises';
-import { stripIgnoredCharacters } from 'graphql';
+import { Source, stripIgnoredCharacters, TokenKind } from 'graphql';
 import { isObject, withoutMark } from '../../lib/json.js';
+import { tokensOf } from '../operation/cost/tokens.js';
 
 /** The documents of a manifest: what each of their names stands for. */
 export interface Manifest {
@@ -11,8 +12,8 @@ export interface Manifest {
   /** The text that an id names: a key as it stands in the manifest, or `sha256:` and the digest of a text. */
   find(id: string): string | undefined;
   /**
-   * What is the same for all texts of a listed document, whatever blanks, commas and comments stand in them; undefined
-   * if it is not listed.
+   * What is the same for all texts of a listed document, whatever blanks, commas and comments stand in them, and
+   * whatever the order of its operations and fragments is; undefined if it is not listed.
    */
   canonical(text: string): string | undefined;
 }
@@ -95,7 +96,8 @@ function pairsOfMap(content: Readonly<Record<string, unknown>>, text: string): r
 /** Throws a `ManifestError` for an id that names two documents. */
 function indexManifest(pairs: readonly Pair[], own: readonly string[]): Manifest {
   const texts = new Map<string, string>();
-  const bare = new Map<string, string>();
+  /** By the text, by the text without what is the same to GraphQL, and by itself. */
+  const canonicals = new Map<string, string>();
   const name = (id: string, text: string) => {
     const known = texts.get(id);
     if (known !== undefined && known !== text)
@@ -104,8 +106,9 @@ function indexManifest(pairs: readonly Pair[], own: readonly string[]): Manifest
   };
   let longest = 0;
   const list = (text: string, id: string) => {
-    const canonical = strip(text, id);
-    bare.set(text, canonical).set(canonical, canonical);
+    const bare = strip(text, id);
+    const canonical = sorted(bare);
+    canonicals.set(text, canonical).set(bare, canonical).set(canonical, canonical);
     name(`sha256:${sha256(text)}`, text);
     longest = Math.max(longest, text.length);
   };
@@ -118,8 +121,12 @@ function indexManifest(pairs: readonly Pair[], own: readonly string[]): Manifest
   return {
     size: new Set(pairs.map(([, text]) => text)).size,
     find: (id) => texts.get(id),
-    canonical: (text) =>
-      bare.get(text) ?? (text.length <= 2 * longest ? bare.get(stripped(text)) : undefined),
+    canonical(text) {
+      const known = canonicals.get(text);
+      if (known !== undefined || text.length > 2 * longest) return known;
+      const bare = stripped(text);
+      return canonicals.get(bare) ?? canonicals.get(sorted(bare));
+    },
   };
 }
 
@@ -138,6 +145,27 @@ function stripped(text: string): string {
     return '';
   }
 }
+
+/** The definitions of a stripped document in one order: each tool has its own for the fragments of an operation. */
+function sorted(bare: string): string {
+  const definitions: string[] = [];
+  let start = 0;
+  let depth = 0;
+  for (const { kind, end } of tokensOf(new Source(bare), Infinity)) {
+    if (opening.has(kind)) depth++;
+    else if (closing.has(kind)) depth--;
+    // All that can be executed ends with its selections.
+    if (depth > 0 || kind !== TokenKind.BRACE_R) continue;
+    definitions.push(bare.slice(start, end));
+    start = end;
+  }
+  if (start < bare.length) definitions.push(bare.slice(start));
+  // Parted by what is in no stripped document but within a string, so that nothing else joins to the same.
+  return definitions.toSorted().join('\n');
+}
+
+const opening: ReadonlySet<TokenKind> = new Set([TokenKind.PAREN_L, TokenKind.BRACKET_L, TokenKind.BRACE_L]);
+const closing: ReadonlySet<TokenKind> = new Set([TokenKind.PAREN_R, TokenKind.BRACKET_R, TokenKind.BRACE_R]);
 
 function quote(id: string): string {
   return JSON.stringify(id.length > 100 ? `${id.slice(0, 100)}…` : id);

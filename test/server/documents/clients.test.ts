@@ -57,7 +57,8 @@ const folder = mkdtempSync(join(tmpdir(), 'trivium-'));
 const query = 'query MineQuery { viewer { email } }';
 const subscription =
   'subscription MineSubscription($after: String) { shipmentUpdates(after: $after) { cursor shipment { shipmentId } } }';
-const own = 'query OwnQuery { viewer { name } }';
+const own =
+  'query OwnQuery { viewer { ...Mine } } fragment Mine on User { ...Called } fragment Called on User { name }';
 
 const files = {
   'package.json': '{}',
@@ -71,6 +72,7 @@ const files = {
     documents: 'src/*.graphql',
     generates: {
       'codegen/': { preset: 'client', presetConfig: { persistedDocuments: { hashAlgorithm: 'sha256' } } },
+      'own/own.ts': { documents: 'own/*.graphql', plugins: ['typescript-operations', 'typed-document-node'] },
     },
   }),
   'relay.config.json': JSON.stringify({
@@ -325,6 +327,20 @@ test('the client package: its own operations, and those of a manifest by `npm ru
   expect(shipment).toBe('shp_trusted');
   const stranger = trivium.query(parse('{ viewer { id } }'), {});
   await expect(stranger).rejects.toMatchObject({ code: 'DOCUMENT_NOT_TRUSTED' });
+});
+
+test("an app's operations as Code Generator has them, with the fragments in another order", async () => {
+  const { OwnQueryDocument } = (await import(join(folder, 'own/own.ts'))) as {
+    readonly OwnQueryDocument: TypedDocumentNode<Mine, object>;
+  };
+  expect(print(OwnQueryDocument)).not.toBe(print(parse(own)));
+  expect(await connect().query(OwnQueryDocument, {})).toHaveProperty('viewer.name');
+  const apollo = createApolloClient(connect());
+  onTestFinished(() => apollo.stop());
+  const urql = createUrqlClient(connect());
+  const { data } = await apollo.query({ query: OwnQueryDocument, variables: {} });
+  expect(data).toHaveProperty('viewer.name');
+  expect((await urql.query(OwnQueryDocument, {})).data).toHaveProperty('viewer.name');
 });
 
 test('the entries of the client package run its own operations and the app’s, with the `__typename` that they add', async () => {

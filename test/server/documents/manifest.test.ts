@@ -50,6 +50,32 @@ test('a document is the same, however it is laid out, and no other one is', asyn
   ]);
 });
 
+test('a document is the same in whatever order its definitions stand, and no other one is', async () => {
+  const row = 'fragment Row on Note { id ...Title }';
+  const title = 'fragment Title on Note { title }';
+  const list = 'query List($f: F = {a: "}"}) { notes(filter: $f, b: """{""") { nodes { ...Row } } }';
+  const { canonical } = await read({ a: `${list} ${row} ${title}`, b: `${query} ${other}` });
+  const listed = canonical(`${list} ${row} ${title}`);
+  expect(listed).toBeDefined();
+  expect(canonical(`${list} ${title} ${row}`)).toBe(listed);
+  expect(canonical(`${title}\n# first\n${row},${list}`)).toBe(listed);
+  expect(canonical(`${other} ${query}`)).toBe(canonical(`${query} ${other}`));
+  const strangers = [
+    `${list} ${row}`,
+    `${list} ${title} ${row} ${title}`,
+    `${list} ${title} ${row} ${other}`,
+    `${list} ${title.replace('title', 'content')} ${row}`,
+    `${list} ${title} ${row} }`,
+    `${list} ${title} fragment Row on Note { ...Title id }`,
+  ];
+  expect(strangers.map(canonical)).toEqual(strangers.map(() => undefined));
+});
+
+test('what stands in a string is no definition', async () => {
+  const { canonical } = await read({ a: '{ a(b: "} fragment A on B { a }") }' });
+  expect(canonical('fragment A on B { a } { a(b: "}") }')).toBeUndefined();
+});
+
 test.each<[string, unknown, string]>([
   ['nothing', '', 'is empty'],
   ['half a file', JSON.stringify({ a: query }).slice(0, -5), 'is not JSON, or not all of it'],
