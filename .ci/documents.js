@@ -1,15 +1,25 @@
 /**
  * `npm run documents -- <folder or file>…`: prints a manifest of trusted documents, made from all operations in
  * `.graphql` files: the SHA-256 of each, with the fragments that it needs, and its text; and the same with the
- * `__typename` that the caches of Apollo Client and urql add to what they send. Exits with 1, and says where, if one does
- * not fit the schema, has no name, or has the name of another.
+ * `__typename` that the caches of Apollo Client and urql add to what they send. The client package's fragments are known.
+ * Exits with 1, and says where, if one does not fit the schema, has no name, or has the name of another.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { addTypenameToDocument } from '@apollo/client/utilities';
 import { makeExecutableSchema } from '@graphql-tools/schema';
-import { concatAST, Kind, parse, print, separateOperations, Source, validate } from 'graphql';
+import {
+  concatAST,
+  Kind,
+  NoUnusedFragmentsRule,
+  parse,
+  print,
+  separateOperations,
+  Source,
+  specifiedRules,
+  validate,
+} from 'graphql';
 
 const paths = process.argv.slice(2);
 if (paths.length === 0) fail('Name folders or files: npm run documents -- src > persisted-documents.json');
@@ -33,7 +43,8 @@ function parseFile(path) {
   }
 }
 
-const folder = join(import.meta.dirname, '../schema');
+const root = join(import.meta.dirname, '..');
+const folder = join(root, 'schema');
 const typeDefs = readdirSync(folder).map((file) => readFileSync(join(folder, file), 'utf8'));
 let files;
 try {
@@ -46,11 +57,17 @@ const operations = documents.definitions.filter(({ kind }) => kind === Kind.OPER
 if (operations.length === 0) fail(`There is no operation in ${paths.join(', ')}.`);
 const nameless = operations.find(({ name }) => !name);
 if (nameless) fail(`An operation in ${nameless.loc.source.name} has no name.`);
-const faults = validate(makeExecutableSchema({ typeDefs }), documents);
+const fragmentsIn = ({ definitions }) => definitions.filter(({ kind }) => kind === Kind.FRAGMENT_DEFINITION);
+const own = new Set(fragmentsIn(documents).map(({ name }) => name.value));
+// Those of the files count before those of the package that have the same names.
+const shipped = fragmentsIn(parseFile(join(root, 'src/client/operations.graphql')));
+const known = shipped.filter(({ name }) => !own.has(name.value));
+const all = { ...documents, definitions: [...documents.definitions, ...known] };
+const rules = specifiedRules.filter((rule) => rule !== NoUnusedFragmentsRule);
+const faults = validate(makeExecutableSchema({ typeDefs }), all, rules);
 if (faults.length > 0) fail(faults.map(String).join('\n\n'));
 // The operation first, as clients send it.
-const fragments = documents.definitions.filter(({ kind }) => kind === Kind.FRAGMENT_DEFINITION);
-const separate = separateOperations({ ...documents, definitions: [...operations, ...fragments] });
+const separate = separateOperations({ ...all, definitions: [...operations, ...fragmentsIn(all)] });
 const texts = Object.values(separate)
   .flatMap((document) => [document, addTypenameToDocument(document)])
   .map(print);

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, inject, test } from 'vitest';
 import { readManifest, sha256 } from '../../src/server/documents/manifest.js';
@@ -32,6 +32,30 @@ test('makes a manifest from files, each operation with the fragments that it nee
   expect(manifest.size).toBe(4);
   const [[id, text]] = Object.entries(JSON.parse(stdout) as Record<string, string>) as [[string, string]];
   expect([id, manifest.find(id)]).toEqual([sha256(text), text]);
+});
+
+/** The texts of a manifest that was printed. */
+const textsIn = (stdout: string) => Object.values(JSON.parse(stdout) as Record<string, string>);
+
+const lists = 'query Lists { shipments { nodes { ...ShipmentParts } } notes { nodes { ...NoteParts } } }';
+
+test("knows the client package's fragments, lists those that are used, and prefers those of the files", () => {
+  const { status, stderr, stdout } = make({
+    'lists.graphql': lists,
+    'own.graphql': 'fragment ShipmentParts on Shipment { carrier } fragment Unused on Note { id }',
+  });
+  expect([status, stderr]).toEqual([0, '']);
+  const [text] = textsIn(stdout);
+  const named = new Set(text!.match(/(?<=^fragment )\w+/gm));
+  expect(named).toEqual(new Set(['NoteParts', 'ShipmentParts']));
+  expect(text).toContain('fragment ShipmentParts on Shipment {\n  carrier\n}');
+});
+
+test('takes the fragments of the package as a file, too', () => {
+  const operations = readFileSync('src/client/operations.graphql', 'utf8');
+  const fragments = operations.match(/^fragment [^]*?^\}/gm)!.join('\n');
+  const { status, stdout } = make({ 'lists.graphql': lists, 'fragments.graphql': fragments });
+  expect([status, stdout]).toEqual([0, make({ 'lists.graphql': lists }).stdout]);
 });
 
 test.each([
