@@ -1,12 +1,13 @@
 /**
- * `npm run documents -- <folder or file>…`: prints a manifest of trusted documents, made from all operations in
- * `.graphql` files: the SHA-256 of each, with the fragments that it needs, and its text; and the same with the
- * `__typename` that the caches of Apollo Client and urql add to what they send. The client package's fragments are known.
- * Exits with 1, and says where, if one does not fit the schema, has no name, or has the name of another.
+ * `npm run documents -- <folder or file>… [--output <file>]`: prints or writes a manifest of trusted documents, made from
+ * all operations in `.graphql` files: the SHA-256 of each, with the fragments that it needs, and its text; and the same
+ * with the `__typename` that the caches of Apollo Client and urql add to what they send. The client package's fragments
+ * are known. Exits with 1, and says where, if one does not fit the schema, has no name, or has the name of another.
  */
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { addTypenameToDocument } from '@apollo/client/utilities';
 import { makeExecutableSchema } from '@graphql-tools/schema';
 import {
@@ -21,12 +22,23 @@ import {
   validate,
 } from 'graphql';
 
-const paths = process.argv.slice(2);
-if (paths.length === 0) fail('Name folders or files: npm run documents -- src > persisted-documents.json');
+const { values, positionals: paths } = orFail(() =>
+  parseArgs({ options: { output: { type: 'string' } }, allowPositionals: true }),
+);
+if (paths.length === 0)
+  fail('Name folders or files: npm run documents -- src --output persisted-documents.json');
 
 function fail(message) {
   console.error(message);
   process.exit(1);
+}
+
+function orFail(run) {
+  try {
+    return run();
+  } catch (error) {
+    return fail(error.message);
+  }
 }
 
 function filesAt(path) {
@@ -46,12 +58,7 @@ function parseFile(path) {
 const root = join(import.meta.dirname, '..');
 const folder = join(root, 'schema');
 const typeDefs = readdirSync(folder).map((file) => readFileSync(join(folder, file), 'utf8'));
-let files;
-try {
-  files = paths.flatMap(filesAt).toSorted((one, two) => one.localeCompare(two));
-} catch (error) {
-  fail(error.message);
-}
+const files = orFail(() => paths.flatMap(filesAt).toSorted((one, two) => one.localeCompare(two)));
 const documents = concatAST(files.map(parseFile));
 const operations = documents.definitions.filter(({ kind }) => kind === Kind.OPERATION_DEFINITION);
 if (operations.length === 0) fail(`There is no operation in ${paths.join(', ')}.`);
@@ -72,4 +79,12 @@ const texts = Object.values(separate)
   .flatMap((document) => [document, addTypenameToDocument(document)])
   .map(print);
 const hash = (text) => createHash('sha256').update(text).digest('hex');
-console.log(JSON.stringify(Object.fromEntries(texts.map((text) => [hash(text), text])), null, 2));
+const manifest = JSON.stringify(Object.fromEntries(texts.map((text) => [hash(text), text])), null, 2);
+if (values.output === undefined) console.log(manifest);
+else orFail(() => replaceFile(values.output, `${manifest}\n`));
+
+/** A gateway that follows the file finds it whole. */
+function replaceFile(path, content) {
+  writeFileSync(`${path}.new`, content);
+  renameSync(`${path}.new`, path);
+}

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, inject, test } from 'vitest';
 import { readManifest, sha256 } from '../../src/server/documents/manifest.js';
@@ -7,12 +7,13 @@ import { readManifest, sha256 } from '../../src/server/documents/manifest.js';
 const fragment = 'fragment Parts on Note { id title }';
 const query = 'query Mine { notes(first: 1) { nodes { ...Parts } } }';
 
-/** Makes a manifest of these files in a folder. */
-function make(files: Readonly<Record<string, string>>) {
+/** Makes a manifest of these files in a folder: printed, or as this file in it. */
+function make(files: Readonly<Record<string, string>>, output?: string) {
   const folder = mkdtempSync(join(inject('testDirectory'), 'documents-'));
   mkdirSync(join(folder, 'deep'));
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
-  const ran = spawnSync(process.execPath, ['.ci/documents.js', folder], { encoding: 'utf8' });
+  const options = output === undefined ? [] : ['--output', join(folder, output)];
+  const ran = spawnSync(process.execPath, ['.ci/documents.js', folder, ...options], { encoding: 'utf8' });
   return { ...ran, folder };
 }
 
@@ -56,6 +57,23 @@ test('takes the fragments of the package as a file, too', () => {
   const fragments = operations.match(/^fragment [^]*?^\}/gm)!.join('\n');
   const { status, stdout } = make({ 'lists.graphql': lists, 'fragments.graphql': fragments });
   expect([status, stdout]).toEqual([0, make({ 'lists.graphql': lists }).stdout]);
+});
+
+test('writes a file as a whole, and none if there is a fault', () => {
+  const made = make({ 'lists.graphql': lists }, 'manifest.json');
+  expect([made.status, made.stdout]).toEqual([0, '']);
+  expect(readFileSync(join(made.folder, 'manifest.json'), 'utf8')).toBe(
+    make({ 'lists.graphql': lists }).stdout,
+  );
+  for (const [text, output, told] of [
+    ['query A { nothing }', 'manifest.json', /Cannot query field "nothing"/],
+    [lists, 'missing/manifest.json', /^ENOENT.*missing/],
+  ] as const) {
+    const { status, stderr, folder } = make({ 'a.graphql': text }, output);
+    expect(status).toBe(1);
+    expect(stderr).toMatch(told);
+    expect(readdirSync(folder)).toEqual(['a.graphql', 'deep']);
+  }
 });
 
 test.each([
