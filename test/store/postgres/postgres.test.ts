@@ -107,7 +107,9 @@ describe.skipIf(noPostgres)('postgres', () => {
       url,
       `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}' and pid <> pg_backend_pid()`,
     );
-    await expect.poll(() => write().catch(({ code }: { code: string }) => code)).toBe('25006');
+    await expect
+      .poll(() => write().catch((error: unknown) => (error as { code: string }).code))
+      .toBe('25006');
     const refused = await Promise.allSettled(Array.from({ length: 10 }, write));
     expect(new Set(refused.map(({ status }) => status))).toEqual(new Set(['rejected']));
     await execute(
