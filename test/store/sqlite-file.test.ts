@@ -1,6 +1,17 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, copyFile, mkdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  copyFile,
+  mkdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -47,6 +58,29 @@ describe('an embedded database', () => {
     const header = await readFile(path);
     expect(header.subarray(0, 15).toString()).toBe('SQLite format 3');
   });
+
+  test.skipIf(process.platform === 'win32')(
+    'is readable by its owner only, also in a directory that others may read; one that exists keeps its mode',
+    async () => {
+      const made = await freshPath();
+      const linked = `${made}.link`;
+      await symlink(`${made}.linked`, linked);
+      const kept = await freshPath();
+      await writeFile(kept, '');
+      await chmod(kept, 0o640);
+      for (const [path, mode] of [
+        [made, 0o600],
+        [linked, 0o600],
+        [kept, 0o640],
+      ] as const) {
+        await chmod(dirname(path), 0o755);
+        await open(`sqlite:${path}`);
+        const file = await realpath(path);
+        const files = await Promise.all([file, `${file}-wal`, `${file}-shm`].map((each) => stat(each)));
+        expect(files.map((each) => each.mode & 0o777)).toEqual([mode, mode, mode]);
+      }
+    },
+  );
 
   test('keeps its data when it is reopened', async () => {
     const url = await createTestFile();

@@ -1,3 +1,4 @@
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { Kysely } from 'kysely';
@@ -32,9 +33,23 @@ function lock(path: string) {
   return file;
 }
 
+/**
+ * Creates a missing file for its owner only; SQLite would make it readable by others. What SQLite puts beside it has the
+ * mode of the file.
+ */
+function createPrivate(path: string): void {
+  if (existsSync(path)) return;
+  try {
+    closeSync(openSync(path, 'a', 0o600)); // not 'wx': a link may lead to where it is to be
+  } catch {
+    // SQLite cannot open it either, and says so.
+  }
+}
+
 function open(path: string) {
   makeFolder(dirname(path));
   const lockFile = lock(path);
+  createPrivate(path);
   const database = new DatabaseSync(path, { timeout: busyMs });
   database.exec('pragma journal_mode = wal');
   database.exec('pragma synchronous = full');
