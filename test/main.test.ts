@@ -105,7 +105,7 @@ test('a port in use is reported with its setting and without a stack', async () 
   }
 });
 
-test.each(['SIGTERM', 'SIGINT'] as const)('%s ends it while it starts', async (signal) => {
+test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)('%s ends it while it starts', async (signal) => {
   const silent = createServer().listen(0, '127.0.0.1');
   onTestFinished(() => void silent.close());
   await once(silent, 'listening');

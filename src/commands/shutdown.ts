@@ -3,12 +3,16 @@ import { warn } from './program.js';
 /** The process exits after this time, whatever hangs. */
 const maxEndMs = 9_500;
 
-/** The terminal sends Ctrl-C to npm and to us, and npm forwards it: a repeat this soon is the same signal. */
+/**
+ * The terminal sends Ctrl-C to npm and to us, and npm forwards it; one that closes sends SIGHUP, as its shell does. A
+ * repeat this soon is the same signal.
+ */
 const repeatMs = 500;
 
 /**
- * Stops on the first SIGTERM or SIGINT, and ends the process at once on a second one. Returns a function that stops
- * without a signal; if that is under way, the process exits with at least this code. `fail` is called if `stop` rejects.
+ * Stops on the first SIGTERM, SIGINT or SIGHUP, and ends the process at once on a second one. Returns a function that
+ * stops without a signal; if that is under way, the process exits with at least this code. `fail` is called if `stop`
+ * rejects.
  */
 export function onSignal(
   stop: (signal: string | undefined) => Promise<void>,
@@ -33,7 +37,7 @@ export function onSignal(
     end(0, signal);
   };
 
-  process.on('SIGTERM', handleSignal).on('SIGINT', handleSignal);
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, handleSignal);
   return (code) => end(code);
 }
 

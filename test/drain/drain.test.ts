@@ -258,13 +258,16 @@ describe('a gateway that is stopped', () => {
     expect(ms).toBeLessThan(cutOffMs);
   });
 
-  test('lets a request in flight finish on Ctrl-C, too, which npm repeats', async () => {
+  test.each([
+    ['Ctrl-C, too, which npm repeats', 'SIGINT'],
+    ['the end of its terminal, too, which shells repeat', 'SIGHUP'],
+  ] as const)('lets a request in flight finish on %s', async (_, signal) => {
     delayNotes({ kind: 'delay', ms: 1_500 });
     const asked = askNotes();
     await notesRequested();
-    gateway.child.kill('SIGINT');
+    gateway.child.kill(signal);
     await sleep(20);
-    const ended = gateway.end('SIGINT');
+    const ended = gateway.end(signal);
     expect((await asked).data.notes.nodes.length).toBeGreaterThan(0);
     expect(await ended).toBe(0);
   });
