@@ -1,7 +1,10 @@
+import { randomBytes } from 'node:crypto';
 import { request } from 'undici';
 import type { Config } from '../config/config.js';
 import type { NatsServers } from '../config/nats-servers.js';
 import { probeNats } from '../events/relay/nats-stream.js';
+import { checkSecrets } from '../events/secrets/secrets.js';
+import { createSealer } from '../lib/sealer.js';
 import { readOrRefuse } from '../server/documents/watched-manifest.js';
 import { checkKeyBeside } from '../store/key-file.js';
 import { probeDatabase } from '../store/probe.js';
@@ -32,7 +35,7 @@ export async function runCheck({ environment }: Program, probe: boolean): Promis
 /** Tries everything, however much fails. */
 async function reachAll(config: Config): Promise<void> {
   const probes = [
-    { name: 'DATABASE_URL', run: () => probeDatabase(config.databaseUrl, config.databaseListenUrl) },
+    { name: 'DATABASE_URL', run: () => reachDatabase(config) },
     ...(config.natsServers ? [{ name: 'NATS_URL', run: reachNats(config.natsServers) }] : []),
     ...addressesOf(config).map(([name, url]) => ({ name, run: () => reach(url) })),
   ];
@@ -49,6 +52,15 @@ async function reachAll(config: Config): Promise<void> {
   );
   const failed = faults.filter((fault) => fault !== undefined).length;
   if (failed > 0) throw new CommandError(`${failed} of ${probes.length} could not be reached.`);
+}
+
+/** Also opens the webhook secrets that are stored in it. A key that a start would make opens none of them. */
+async function reachDatabase({ databaseUrl, databaseListenUrl, secretKeys, upstreams }: Config) {
+  const [firstKey = checkKeyBeside(databaseUrl) ?? randomBytes(32), ...olderKeys] = secretKeys ?? [];
+  const sealer = createSealer([firstKey, ...olderKeys]);
+  return probeDatabase(databaseUrl, databaseListenUrl, (store) =>
+    checkSecrets(store, sealer, upstreams?.webhooks ?? {}),
+  );
 }
 
 function addressesOf({ upstreams }: Config): readonly (readonly [name: string, url: string])[] {

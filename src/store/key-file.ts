@@ -27,9 +27,12 @@ export function keyBeside(databaseUrl: string): Buffer {
   return readKey(path);
 }
 
-/** Throws an `UnusableDatabase` if a start would find no usable key for this database, and could not make one. */
-export function checkKeyBeside(databaseUrl: string): void {
-  findKey(databaseUrl);
+/**
+ * The key that a start would find for this database; undefined if it would make one. Throws an `UnusableDatabase` if there
+ * is no usable one, and could not be made.
+ */
+export function checkKeyBeside(databaseUrl: string): Buffer | undefined {
+  return findKey(databaseUrl).key;
 }
 
 /** The key, unless it is still to be made. */

@@ -1,28 +1,40 @@
 import { accessSync, constants, existsSync, realpathSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { sql } from 'kysely';
 import { pino } from 'pino';
 import { openReadOnly } from './sqlite/backup.js';
+import { createKysely } from './sqlite/sqlite-dialect.js';
+import { createStatements } from './sqlite/sqlite-statements.js';
 import { migrationTable, pendingOneWay, recorded } from './sql/migrate.js';
 import { UnusableDatabase } from './sql/unusable-database.js';
+import type { Store } from './store.js';
 
 /**
- * Reaches a database without changing it: it answers, or it is an embedded one that is still to be made. Resolves with
- * what each of several hosts is, and whether a start would change it so that earlier versions could not use it. Rejects
- * with an `UnusableDatabase`, whose message contains no password.
+ * Reaches a database without changing it: it answers, and a start could use it, or make it. `look` is to reject if what
+ * is stored in its tables is of no use. Resolves with what each of several hosts is, and whether a start would change it
+ * so that earlier versions could not use it. Rejects with an `UnusableDatabase`, whose message contains no password.
  */
-export async function probeDatabase(url: string, listenUrl: string | undefined): Promise<readonly string[]> {
+export async function probeDatabase(
+  url: string,
+  listenUrl: string | undefined,
+  look: (store: Store) => Promise<void> = async () => undefined,
+): Promise<readonly string[]> {
   if (url.startsWith('sqlite:')) {
     const path = url.slice('sqlite:'.length);
     checkPlace(path);
-    return existsSync(path) ? announce(recordedIn(path)) : [];
+    return existsSync(path) ? probeFile(path, look) : [];
   }
   const { openPostgres } = await import('./postgres/postgres.js');
   const options = { listenUrl, log: pino({ level: 'silent' }) };
-  const { engine, kysely, hosts, stop } = await openPostgres(url, options).catch((error: unknown) => {
-    throw error instanceof UnusableDatabase ? error : new UnusableDatabase('It cannot be reached.');
-  });
+  const { engine, kysely, hosts, cannotOpen, stop } = await openPostgres(url, options).catch(
+    (error: unknown) => {
+      throw error instanceof UnusableDatabase ? error : new UnusableDatabase('It cannot be reached.');
+    },
+  );
   try {
-    return [...hosts(), ...announce(await recorded({ engine, kysely }, migrationTable))];
+    return [...hosts(), ...(await probeTables({ engine, kysely }, look))];
+  } catch (error) {
+    throw error instanceof UnusableDatabase ? error : cannotOpen(error);
   } finally {
     await stop();
   }
@@ -41,16 +53,36 @@ function checkPlace(path: string): void {
   }
 }
 
-function recordedIn(path: string): readonly string[] {
+async function probeFile(path: string, look: (store: Store) => Promise<void>): Promise<readonly string[]> {
   const database = openReadOnly(path);
   try {
-    const has: unknown = database.prepare('select 1 from sqlite_schema where name = ?').get(migrationTable);
-    if (has === undefined) return [];
-    const rows = database.prepare(`select name from ${migrationTable}`).all() as { readonly name: string }[];
-    return rows.map(({ name }) => name);
+    return await probeTables({ engine: 'sqlite', kysely: createKysely(createStatements(database)) }, look);
   } finally {
     database.close();
   }
+}
+
+async function probeTables(store: Store, look: (store: Store) => Promise<void>): Promise<readonly string[]> {
+  const names = await recorded(store, migrationTable);
+  const announced = announce(names);
+  if (names.length > 0) await look(store);
+  else if (store.engine === 'postgres') await checkMayCreate(store);
+  return announced;
+}
+
+/** Throws if a start could not create its tables, in the schema where Postgres would. */
+async function checkMayCreate({ kysely }: Store): Promise<void> {
+  const { rows } = await sql<{ schema: string | null; may: boolean | null }>`
+    select current_schema() as schema, has_schema_privilege(current_schema(), 'CREATE') as may`.execute(
+    kysely,
+  );
+  const { schema, may } = rows[0]!;
+  if (may === true) return;
+  const why =
+    schema === null
+      ? 'no schema in its search_path can be used'
+      : `its user may not create any in the schema ${schema}`;
+  throw new Error(`its tables are still to be made, and ${why}`);
 }
 
 function announce(names: readonly string[]): readonly string[] {

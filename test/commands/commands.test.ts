@@ -16,6 +16,7 @@ import { promisify } from 'node:util';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { startSandbox } from '../../src/sandbox/sandbox.js';
 import { createSender, settingsFor, start, stored } from '../bad-store/sending.js';
+import { emptyEngines } from '../support/engines.js';
 import { createMigratedFile, createTestFile } from '../support/sqlite.js';
 import { trivium } from './trivium.js';
 
@@ -181,6 +182,30 @@ test('check --probe names an embedded database that a start could not make', asy
     ),
   ]);
 });
+
+test.each(emptyEngines)(
+  'check --probe on %s names a webhook secret that SECRET_KEYS do not open',
+  async (engine, freshUrl) => {
+    const sandbox = await startSandbox();
+    onTestFinished(() => sandbox.stop());
+    const settings = settingsFor(sandbox, await freshUrl());
+    const probe = async (SECRET_KEYS: string, more = {}) =>
+      (await trivium(['check', '--probe'], { ...settings, SECRET_KEYS, ...more })).out;
+    const SECRET_KEYS = (await trivium(['keys'])).out.trim();
+    expect(await probe(SECRET_KEYS)).toContain('The settings are right.');
+    await (await start(settings)).end();
+    const fault =
+      /^FAILED {3}DATABASE_URL: The stored secret of the webhook endpoint (\S+) was sealed with a key/m;
+    expect(fault.exec(await probe(SECRET_KEYS))?.[1]).toBe('shipments/sub_demo');
+    const other = engine === 'postgres' ? '' : SECRET_KEYS; // with none, a start makes one
+    expect(fault.exec(await probe(other, { SHIPMENT_WEBHOOKS: 'sub_2=new' }))?.[1]).toBe('payments/pe_1');
+    const both = await probe(`${SECRET_KEYS},${settings.SECRET_KEYS}`);
+    expect(both).toContain('The settings are right.');
+    expect(await probe(SECRET_KEYS, { SHIPMENT_WEBHOOKS: 'sub_2=new', PAYMENT_WEBHOOKS: 'pe_2=new' })).toBe(
+      both,
+    );
+  },
+);
 
 test('a backup made under load has every event acknowledged before, and opens with its key', async () => {
   const database = await createTestFile();

@@ -1,8 +1,8 @@
 import type { Selectable } from 'kysely';
 import type { Sealer } from '../../lib/sealer.js';
-import type { Database } from '../../store/database.js';
 import type { WebhookSecretTable } from '../../store/sql/schema.js';
 import { keyText } from '../../store/sql/key-text.js';
+import type { Store } from '../../store/store.js';
 import { UnusableDatabase } from '../../store/sql/unusable-database.js';
 
 /** A secret that was replaced, and until when it is valid (milliseconds since the epoch). */
@@ -54,15 +54,15 @@ export interface Vault {
 const maxAttempts = 100;
 
 /** A vault on the table `webhook_secrets`. */
-export function createVault(database: Database, sealer: Sealer): Vault {
+export function createVault(database: Pick<Store, 'kysely'>, sealer: Sealer): Vault {
   return new SealedSecretStore(database, sealer);
 }
 
 class SealedSecretStore implements Vault {
-  readonly #database: Database;
+  readonly #database: Pick<Store, 'kysely'>;
   readonly #sealer: Sealer;
 
-  constructor(database: Database, sealer: Sealer) {
+  constructor(database: Pick<Store, 'kysely'>, sealer: Sealer) {
     this.#database = database;
     this.#sealer = sealer;
   }

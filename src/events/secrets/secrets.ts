@@ -1,6 +1,7 @@
 import type { Clock } from '../../lib/clock.js';
 import type { Sealer } from '../../lib/sealer.js';
 import type { Database } from '../../store/database.js';
+import type { Store } from '../../store/store.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import { createCoalescedRead } from '../../lib/async/coalesced-read.js';
 import type { WebhookFamily } from '../webhooks/webhook-family.js';
@@ -66,6 +67,13 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
   const secrets = new StoredSecrets(options);
   await secrets.takeOverConfigured();
   return secrets;
+}
+
+/** Rejects as `createSecrets` does if the key that sealed a stored secret is missing; changes nothing. */
+export async function checkSecrets(store: Store, sealer: Sealer, configured: Configured): Promise<void> {
+  const find = await createVault(store, sealer).readAll();
+  for (const [family, endpoints] of Object.entries(configured))
+    for (const endpointId of endpoints.keys()) find(family, endpointId)?.open();
 }
 
 class StoredSecrets implements Secrets {

@@ -1,4 +1,5 @@
 import {
+  Kysely,
   SelectQueryNode,
   SqliteAdapter,
   SqliteIntrospector,
@@ -9,9 +10,12 @@ import {
   type Driver,
   type QueryResult,
 } from 'kysely';
-import type { Mutex } from '../../lib/async/mutex.js';
+import { createMutex, type Mutex } from '../../lib/async/mutex.js';
 import { checkBound, transactionEnded, type Bound } from '../sql/parameters.js';
+import type { Tables } from '../sql/schema.js';
 import type { Outcome } from './sqlite-statements.js';
+
+const turnMs = 5_000;
 
 /** The connection that only reads, in this thread. */
 export interface Reader {
@@ -135,4 +139,16 @@ export function createSqliteDialect(parts: SqliteParts): Dialect {
     createAdapter: () => new TransactionalAdapter(),
     createIntrospector: (kysely) => new SqliteIntrospector(kysely),
   };
+}
+
+/** Kysely over a single connection, in its own thread. */
+export function createKysely({ run }: Pick<Reader, 'run'>): Kysely<Tables> {
+  const reader = { run, stop: () => undefined };
+  const writer = {
+    run: async (...statement: Parameters<typeof run>) => run(...statement),
+    stop: async () => undefined,
+  };
+  return new Kysely<Tables>({
+    dialect: createSqliteDialect({ reader, writer, writerLock: createMutex(turnMs) }),
+  });
 }

@@ -1,14 +1,11 @@
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
-import { Kysely } from 'kysely';
-import { createMutex } from '../../lib/async/mutex.js';
 import { answerRequests } from '../../lib/async/thread.js';
 import type { Bound } from '../sql/parameters.js';
 import type { AnyProcedure } from '../sql/writer-procedure.js';
-import type { Tables } from '../sql/schema.js';
 import { makeFolder } from '../make-folder.js';
-import { createSqliteDialect } from './sqlite-dialect.js';
+import { createKysely } from './sqlite-dialect.js';
 import { createStatements, toSqliteError } from './sqlite-statements.js';
 
 /** A request to the writer: open the database, run a statement, load or call a procedure, or close the database. */
@@ -58,7 +55,7 @@ function open(path: string) {
   const statements = createStatements(database);
   return {
     ...statements,
-    kysely: createKysely(statements),
+    kysely: createKysely(statements), // what procedures work with
     stop() {
       try {
         database.exec('pragma wal_checkpoint(truncate)'); // closing does not while statements await garbage collection
@@ -69,18 +66,6 @@ function open(path: string) {
       lockFile.close();
     },
   };
-}
-
-/** What procedures work with: Kysely over the connection of this thread. */
-function createKysely({ run }: ReturnType<typeof createStatements>): Kysely<Tables> {
-  const reader = { run, stop: () => undefined };
-  const writer = {
-    run: async (...statement: Parameters<typeof run>) => run(...statement),
-    stop: async () => undefined,
-  };
-  return new Kysely<Tables>({
-    dialect: createSqliteDialect({ reader, writer, writerLock: createMutex(busyMs) }),
-  });
 }
 
 /**

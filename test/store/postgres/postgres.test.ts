@@ -5,6 +5,7 @@ import { sql } from 'kysely';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Database } from '../../../src/store/database.js';
+import { probeDatabase } from '../../../src/store/probe.js';
 import { openDatabase } from '../../support/database.js';
 import { noPostgres } from '../../support/engines.js';
 import { startPostgres } from '../../support/postgres-server.js';
@@ -70,6 +71,30 @@ describe.skipIf(noPostgres)('postgres', () => {
     expect(await execute(fresh, cut)).not.toEqual([]);
     // A connection may not have noticed yet that it was cut.
     await expect.poll(() => look().catch(String)).toMatch(/too many connections/);
+  });
+
+  test('is said to lack the right to its tables, by a start and by a probe, until they are made', async () => {
+    const fresh = await createTestDatabase();
+    const role = `poor_${randomBytes(8).toString('hex')}`;
+    await execute(fresh, `create role ${role} login password 'poor'`);
+    await execute(fresh, 'revoke create on schema public from public');
+    const poor = new URL(fresh);
+    [poor.username, poor.password] = [role, 'poor'];
+    const refused = async () => (await probeDatabase(poor.href, undefined).catch(String)).toString();
+    expect(await refused()).toContain(
+      'its tables are still to be made, and its user may not create any in the schema public.',
+    );
+    await expect(openDatabase(poor.href, { log: silent })).rejects.toThrow(
+      'permission denied for schema public',
+    );
+    await execute(fresh, `alter role ${role} set search_path = elsewhere`);
+    expect(await refused()).toContain('and no schema in its search_path can be used.');
+    await execute(fresh, `alter role ${role} reset search_path`);
+    await execute(fresh, `grant create on schema public to ${role}`);
+    expect(await probeDatabase(poor.href, undefined)).toEqual([]);
+    await (await openDatabase(poor.href, { log: silent })).stop();
+    await execute(fresh, `revoke create on schema public from ${role}`);
+    expect(await probeDatabase(poor.href, undefined)).toEqual([]);
   });
 
   test('is reconnected after a restart, and listeners are told that they may have missed signals', async () => {
