@@ -170,7 +170,7 @@ test('what somebody else cannot be shown is forgotten at once, and the rest aske
   const trivium = proxied.connect({
     token: await proxied.testbed.signIn(),
     async fetch(url, init) {
-      if (refuses && (init?.body as string).includes('ScreenShipmentQuery'))
+      if (refuses && (init!.body as string).includes('ScreenShipmentQuery'))
         return Response.json({ errors: [{ message: 'no', extensions: { code: 'FORBIDDEN' } }] });
       return fetch(url, init);
     },
