@@ -225,7 +225,14 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
           // Not those to the payment service: a secret that comes while there is time is taken into use.
           for (const client of [notesClient, appointmentsClient]) void client.stop();
         },
-        pageSettings: { version: running, publicUrl: config.publicUrl, sandbox: parts.sandbox },
+        pageSettings: {
+          version: running,
+          publicUrl: config.publicUrl,
+          signatureTimes: Object.fromEntries(
+            families.map(({ name, scheme: { maxAge, maxAhead } }) => [name, { maxAge, maxAhead }]),
+          ),
+          sandbox: parts.sandbox,
+        },
         clientPackage: modules.clientPackage,
         pages: modules.pages,
       }),

@@ -3,7 +3,7 @@ import { skipBrowserTests } from '../support/browser.js';
 import { other, soon, useConsole } from './console.js';
 
 describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', () => {
-  const ui = useConsole();
+  const ui = useConsole({ PAYMENT_TIMESTAMP_TOLERANCE_SECONDS: '7200' });
   const exactly = (name: string) => ui.page.getByRole('button', { name, exact: true });
 
   test('a note is written, too long a one is refused beside its field, and it is pinned, shared and deleted', async () => {
@@ -400,8 +400,12 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     await exactly('Explain').click();
     await expect
       .poll(() => ui.page.locator('.findings').innerText(), soon)
-      .toMatch(/signed \d+ s ago.*v1 is neither/s);
+      .toMatch(/signed \d+ s ago; at most 300 s is taken.*v1 is neither/s);
     await ui.expectAccessible();
+    await ui.page.locator('.form').getByLabel('Webhook').selectOption('Payment');
+    await ui.page.getByLabel('Payments-Signature').fill('t=1700000000,v1=abc');
+    await exactly('Explain').click();
+    await ui.page.getByText('at most 7200 s is taken').waitFor();
   });
 
   test('the sandbox does what it is told, and says what the gateway answered', async () => {

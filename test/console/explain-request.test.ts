@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { parseSignature } from '../../src/events/webhooks/signature.js';
+import type { SignatureTimes } from '../../src/console/app/page-settings.js';
 import { explainRequest, type PastedRequest } from '../../src/console/views/webhooks/explain-request.js';
 
 const now = 1_800_000_000_000;
@@ -10,8 +11,9 @@ const sound: PastedRequest = {
   event: '',
   body: '{"id":"evt_1","type":"shipment.created"}',
 };
-const faultsOf = (change: Partial<PastedRequest>) =>
-  explainRequest({ ...sound, ...change }, now)
+const usual = { maxAge: 300, maxAhead: 300 };
+const faultsOf = (change: Partial<PastedRequest>, times: SignatureTimes = usual) =>
+  explainRequest({ ...sound, ...change }, { now, times })
     .filter(({ isFault }) => isFault)
     .map(({ text }) => text);
 
@@ -35,6 +37,17 @@ test.each([
   [`t=1800000000${',v1=a'.repeat(8)}`, '9 elements'],
 ])('says what is wrong with the signature %s', (signature, reason) => {
   expect(faultsOf({ signature }).join()).toContain(reason);
+});
+
+test.each([
+  [3600, { maxAge: 3600, maxAhead: 0 }, []],
+  [3601, { maxAge: 3600, maxAhead: 0 }, ['at most 3600 s is taken']],
+  [1e9, { maxAhead: 0 }, []],
+  [-60, { maxAge: 3600, maxAhead: 60 }, []],
+  [-61, { maxAge: 3600, maxAhead: 60 }, ['at most 60 s is taken']],
+])('goes by the settings of the gateway for a signature %d s old', (age, times, reasons) => {
+  const faults = faultsOf({ signature: `t=${now / 1000 - age},v1=${digest}` }, times);
+  expect(faults).toEqual(reasons.map((reason) => expect.stringContaining(reason)));
 });
 
 test.each([

@@ -450,7 +450,7 @@ describe('introspection', () => {
 describe('the pages', () => {
   async function serve(folder: string) {
     const app = fastify();
-    const pages = await servePages(app, pathToFileURL(`${folder}/`), { version: '' });
+    const pages = await servePages(app, pathToFileURL(`${folder}/`), { version: '', signatureTimes: {} });
     app.get('/graphql', (_, reply) => pages.explorer(reply));
     return app;
   }

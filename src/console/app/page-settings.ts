@@ -1,7 +1,14 @@
+/** How many seconds old a webhook's signature may be, absent if it may be any age, and how many ahead of the clock. */
+export interface SignatureTimes {
+  readonly maxAge?: number;
+  readonly maxAhead?: number;
+}
+
 /** What the gateway tells its console in the page. */
 export interface PageSettings {
   readonly version: string;
   readonly publicUrl?: string;
+  readonly signatureTimes?: Readonly<Record<'shipments' | 'payments', SignatureTimes>>;
   readonly sandbox?: {
     readonly url: string;
     readonly users: readonly { readonly name: string; readonly email: string; readonly password: string }[];

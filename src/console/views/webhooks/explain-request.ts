@@ -1,3 +1,5 @@
+import type { SignatureTimes } from '../../app/page-settings.js';
+
 /** What is wrong with a request, or right, in a sentence. */
 export interface Finding {
   readonly isFault: boolean;
@@ -14,20 +16,25 @@ export interface PastedRequest {
   readonly event: string;
 }
 
+/** By what the time of a signature is judged; `now` is in milliseconds. */
+interface Clock {
+  readonly now: number;
+  readonly times: SignatureTimes;
+}
+
 const maxElements = 8;
-const maxAgeSeconds = 300;
 const maxBodyBytes = 1024 * 1024;
 const maxId = 255;
 
 /**
  * Says why the gateway would refuse a request, as far as that can be told without the secret: what it checks of the
- * header, of the age and of the body, by the same rules and in the same order. `now` is in milliseconds.
+ * header, of the age and of the body, by the same rules and in the same order.
  */
-export function explainRequest(request: PastedRequest, now: number): readonly Finding[] {
-  return [...explainSignature(request, now), ...explainBody(request)];
+export function explainRequest(request: PastedRequest, clock: Clock): readonly Finding[] {
+  return [...explainSignature(request, clock), ...explainBody(request)];
 }
 
-function explainSignature({ signature, family }: PastedRequest, now: number): readonly Finding[] {
+function explainSignature({ signature, family }: PastedRequest, clock: Clock): readonly Finding[] {
   const value = signature.replace(/^\s*[\w-]+-signature\s*:/i, '').trim();
   if (value === '') return [fault('The signature header is missing or empty.')];
   const elements = value.split(',').map(toElement);
@@ -37,7 +44,7 @@ function explainSignature({ signature, family }: PastedRequest, now: number): re
   return [
     explainTime(
       times.map((one) => one.value),
-      now,
+      clock,
     ),
     ...explainValues(elements, family),
   ];
@@ -49,20 +56,21 @@ function toElement(element: string): { readonly name: string; readonly value: st
   return at < 0 ? { name: text, value: '' } : { name: text.slice(0, at), value: text.slice(at + 1) };
 }
 
-function explainTime(times: readonly string[], now: number): Finding {
-  const [time = ''] = times;
-  if (times.length === 0) return fault('The header has no t, the time of signing.');
-  if (times.length > 1) return fault('The header has t more than once.');
+function explainTime(given: readonly string[], { now, times }: Clock): Finding {
+  const { maxAge = Infinity, maxAhead = Infinity } = times;
+  const [time = ''] = given;
+  if (given.length === 0) return fault('The header has no t, the time of signing.');
+  if (given.length > 1) return fault('The header has t more than once.');
   if (!/^\d+$/.test(time))
     return fault('t is not plain decimal digits: it is the time in seconds since 1970.');
   const age = Math.floor(now / 1000) - Number(time);
-  if (age > maxAgeSeconds)
+  if (age > maxAge)
     return fault(
-      `It was signed ${age} s ago; at most ${maxAgeSeconds} s is taken. The sender’s clock is wrong, or the delivery was held back.`,
+      `It was signed ${age} s ago; at most ${maxAge} s is taken. The sender’s clock is wrong, or the delivery was held back.`,
     );
-  if (age < -maxAgeSeconds)
+  if (age < -maxAhead)
     return fault(
-      `It was signed ${-age} s ahead of this browser’s clock${-age > 1e9 ? ': t seems to be in milliseconds' : ''}.`,
+      `It was signed ${-age} s ahead of this browser’s clock; at most ${maxAhead} s is taken.${-age > 1e9 ? ' t seems to be in milliseconds.' : ''}`,
     );
   return good(
     age < 0 ? `It was signed ${-age} s ahead of this browser’s clock.` : `It was signed ${age} s ago.`,

@@ -1,4 +1,5 @@
 import { useState, type ReactElement, type SubmitEvent } from 'react';
+import { pageSettings } from '../../app/page-settings.js';
 import { SafeText } from '../../parts/safe-text.js';
 import { explainRequest, type Finding, type PastedRequest } from './explain-request.js';
 
@@ -14,7 +15,8 @@ export function RequestForm(): ReactElement {
   const set = (change: Partial<PastedRequest>): void => setRequest((now) => ({ ...now, ...change }));
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
-    setFindings(explainRequest(request, Date.now()));
+    const { [request.family]: times = {} } = pageSettings.signatureTimes ?? {};
+    setFindings(explainRequest(request, { now: Date.now(), times }));
   };
   const isShipment = request.family === 'shipments';
   return (
