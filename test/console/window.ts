@@ -1,3 +1,4 @@
+import { AxeBuilder } from '@axe-core/playwright';
 import type { Route } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { soon, type Explorer } from './explorer.js';
@@ -89,6 +90,17 @@ export function windowTests(explorer: Explorer): void {
           });
         await expect.poll(ring, soon).toMatch(/^2px rgb\(/); // not transparent
       }
+    });
+
+    test.each(['light', 'dark'] as const)('has texts that stand out (%s)', async (colorScheme) => {
+      const { page } = explorer;
+      await page.emulateMedia({ colorScheme });
+      const axe = new AxeBuilder({ page }).setLegacyMode().withRules('color-contrast');
+      const pale = async () => {
+        const { violations } = await axe.analyze();
+        return violations.flatMap(({ nodes }) => nodes.map(({ html }) => html));
+      };
+      expect(await pale()).toEqual([]);
     });
 
     test.each(['light', 'dark'] as const)('can be read in forced colors (%s)', async (colorScheme) => {

@@ -3,6 +3,7 @@ import { createRoot } from 'react-dom/client';
 import { GraphiQL, HISTORY_PLUGIN } from 'graphiql';
 // oxlint-disable-next-line import/no-unassigned-import -- it tells the editor where its workers are
 import 'graphiql/setup-workers/vite';
+import { DarkTheme } from './editor/dark-theme.js';
 import { EndWithTab } from './editor/end-with-tab.js';
 import { createFetcher } from './fetcher.js';
 import { ForgetAnswers } from './forget-answers.js';
@@ -46,6 +47,7 @@ function Explorer(): ReactElement {
           schemaDescription
           plugins={plugins}
         >
+          <DarkTheme />
           <SystemTheme />
           <TabKey />
           <Wheel />
