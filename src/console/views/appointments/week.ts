@@ -27,10 +27,11 @@ export function dayName(day: Date): string {
   return parts.map((part) => String(part).padStart(2, '0')).join('-');
 }
 
-/** The day that an address names, at midnight here; today if it names none. */
+/** The day that an address names, at midnight here; today if it names none, or one near the end of time. */
 export function dayFrom(name: string | undefined): Date {
   const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(name ?? '') ?? [];
-  return year ? new Date(Number(year), Number(month) - 1, Number(day)) : new Date();
+  const named = new Date(Number(year), Number(month) - 1, Number(day));
+  return dayName(named) === name && named.getFullYear() < 9999 ? named : new Date();
 }
 
 /** Whether a time is on a day. */
