@@ -427,6 +427,20 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     expect(ui.faults.filter((fault) => !fault.includes('/control/'))).toEqual([]);
   });
 
+  test('a gateway that has started no sandbox says so, and where to read of one beside it', async () => {
+    await ui.open('');
+    await ui.page.route(`${ui.testbed.url}/`, async (route) => {
+      const response = await route.fetch();
+      const page = await response.text();
+      return route.fulfill({ response, body: page.replace(/,&quot;sandbox&quot;:.*(?=}")/, '') });
+    });
+    await ui.page.goto(`${ui.testbed.url}/#/sandbox`);
+    await ui.page.reload();
+    await ui.page.getByText('This gateway has started no sandbox').waitFor();
+    await ui.page.getByRole('link', { name: 'the documentation', exact: true }).click();
+    await ui.page.getByRole('heading', { name: 'In a process of its own' }).waitFor();
+  });
+
   test('the gateway says whether it serves, and what is left of the quota of the notes service', async () => {
     await ui.open('#/notes');
     await ui.page.locator('.row').first().waitFor();

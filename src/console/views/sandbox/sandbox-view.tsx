@@ -20,7 +20,10 @@ export function SandboxView(): ReactElement {
           <Buttons />
         </>
       ) : (
-        <p className="quiet">This gateway runs against real services: there is no sandbox to command.</p>
+        <p className="quiet">
+          This gateway has started no sandbox, so that there is none to command here. For one in a process of
+          its own, see <a href="/docs/sandbox">the documentation</a>.
+        </p>
       )}
     </div>
   );
