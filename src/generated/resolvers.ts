@@ -1042,8 +1042,8 @@ export type UserErrorCode =
   | 'WRONG_CREDENTIALS';
 
 /**
- * A delivery to this gateway. New events are in the log. Refused deliveries and duplicates are kept by the replica that
- * received them, the last ones of each kind, until it stops.
+ * A delivery to this gateway. New events are in the log, with up to 16 other bodies of each. Any other delivery is kept by
+ * the replica that received it, among the last ones of its kind, until it stops.
  */
 export type WebhookDelivery = {
   readonly __typename?: 'WebhookDelivery';

@@ -1,2 +1,2 @@
 /** By which a client knows whether the gateway has the schema that it was built with. */
-export const schemaHash = '30287269f91394a0';
+export const schemaHash = 'e6ebb586cb923f1c';

@@ -86,8 +86,8 @@ export function createDeliveryRecorder(options: RecorderOptions): DeliveryRecord
         ...outcomeOf(outcome),
         kept: keep(Buffer.from(body), maxKept.genuine),
       };
-      // The log has altered ones.
-      if (outcome === 'duplicate') recent.add(`${family} duplicate to ${endpointId}`, delivery);
+      // The log has those that are altered.
+      if (outcome !== 'altered') recent.add(`${family} ${outcome} to ${endpointId}`, delivery);
       publish(delivery);
     },
   };
@@ -108,6 +108,13 @@ export function outcomeOf(
   return outcomes[outcome];
 }
 
+const altered = {
+  outcome: 'ALTERED',
+  reason: 'BODY_DIFFERS',
+  message:
+    'The event was stored before with another body, for example in another api_version: the first one counts.',
+} as const;
+
 const outcomes = {
   stored: { outcome: 'STORED', reason: null, message: null },
   skipped: {
@@ -122,12 +129,8 @@ const outcomes = {
     reason: 'ALREADY_STORED',
     message: 'The same event was stored before. Senders deliver at least once, so this is normal.',
   },
-  altered: {
-    outcome: 'ALTERED',
-    reason: 'BODY_DIFFERS',
-    message:
-      'The event was stored before with another body, for example in another api_version: the first one counts.',
-  },
+  altered,
+  unkept: altered,
 } as const;
 
 /** The beginning of a body as a text of its own, which keeps no buffer in memory. */

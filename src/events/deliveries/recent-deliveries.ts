@@ -19,7 +19,7 @@ const defaultLimits: Limits = { perKind: 50, weight: 16_000_000 };
 const baseWeight = 500;
 
 /**
- * The refused deliveries and the duplicates that this process has received, the newest of each kind. If they are too
+ * The deliveries that this process has received and the log does not keep, the newest of each kind. If they are too
  * many in all, the oldest of whichever kind takes up most goes first, so that a flood of one kind leaves the others.
  */
 export class RecentDeliveries {

@@ -8,8 +8,11 @@ import type { Folds } from './fold.js';
 import { witnessOf, type Place } from './log-position.js';
 import { storeAlteredBodies } from './conflicting-bodies.js';
 
-/** What became of a delivery: it is a new event, the same one again, or a known event with another body. */
-export type Outcome = 'stored' | 'duplicate' | 'altered';
+/**
+ * What became of a delivery: it is a new event, the same one again, or a known event with another body, which the log
+ * keeps (`altered`) or not (`unkept`).
+ */
+export type Outcome = 'stored' | 'duplicate' | 'altered' | 'unkept';
 
 /** The result of one transaction: an outcome for each delivery and, if the log grew, its new end. */
 export interface Commit {
@@ -125,12 +128,15 @@ class LogWriter {
       const planned = await this.#plan(db, batch);
       const { head, altered } = planned;
       // Retention deletes these together with their event, so none may be stored once that is gone.
-      await storeAlteredBodies(
+      const kept = await storeAlteredBodies(
         db,
         altered.filter(({ seq }) => seq > head.pruned),
         head.seq,
       );
-      const commit = await this.#write(db, planned);
+      const outcomes = planned.outcomes.map((outcome, at) =>
+        outcome === 'altered' && !kept.has(batch[at]!.delivery) ? 'unkept' : outcome,
+      );
+      const commit = await this.#write(db, { ...planned, outcomes });
       if (!commit) throw new Error('The head of the log moved although it was locked.');
       return commit;
     });

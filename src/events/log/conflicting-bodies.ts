@@ -15,24 +15,25 @@ export interface AlteredBody {
 
 /**
  * Stores each body once, and at most `maxAlteredBodies` for one event; called under the lock on the log's head, while
- * the log ends at `afterSeq`.
+ * the log ends at `afterSeq`. Resolves with the deliveries whose bodies it has stored.
  */
 export async function storeAlteredBodies(
   db: Executor,
   altered: readonly AlteredBody[],
   afterSeq: number,
-): Promise<void> {
-  if (altered.length === 0) return;
+): Promise<ReadonlySet<Delivery>> {
+  if (altered.length === 0) return new Set();
   const kept = await findKept(db, altered);
-  const rows = altered.map((one) => toRow(one, afterSeq));
-  const fresh = rows.filter(({ family, event_id, body_digest }) => {
-    const key = `${family} ${event_id}`;
+  const fresh = altered.filter(({ delivery: { family, eventId }, bodyDigest }) => {
+    const key = `${family} ${keyText(eventId)}`;
     const digests = kept.get(key) ?? new Set();
-    if (digests.has(body_digest) || digests.size >= maxAlteredBodies) return false;
-    kept.set(key, digests.add(body_digest));
+    if (digests.has(bodyDigest) || digests.size >= maxAlteredBodies) return false;
+    kept.set(key, digests.add(bodyDigest));
     return true;
   });
-  if (fresh.length > 0) await db.insertInto('event_renderings').values(fresh).execute();
+  const rows = fresh.map((one) => toRow(one, afterSeq));
+  if (rows.length > 0) await db.insertInto('event_renderings').values(rows).execute();
+  return new Set(fresh.map(({ delivery }) => delivery));
 }
 
 async function findKept(db: Executor, altered: readonly AlteredBody[]): Promise<Map<string, Set<string>>> {

@@ -30,8 +30,9 @@ export function createReport(telemetry: Telemetry): (delivery: Delivery, outcome
     const tell = (message: string) =>
       warn(message, () => about(delivery), `${message} ${family} ${endpointId}`);
     const isSkipped = outcome === 'stored' && !known;
-    metrics.webhooks.of(family, isSkipped ? 'skipped' : outcome).value += 1;
-    if (outcome === 'altered') tell('a duplicate of an event has a different body');
+    const shown = outcome === 'unkept' ? 'altered' : outcome;
+    metrics.webhooks.of(family, isSkipped ? 'skipped' : shown).value += 1;
+    if (shown === 'altered') tell('a duplicate of an event has a different body');
     if (outcome !== 'stored') return;
     if (known?.undated) tell('an event has no readable timestamp: its time of receipt is used');
     if (!known) tellSkipped(delivery);

@@ -5,6 +5,7 @@ import { createShipmentFamily } from '../../../src/domains/shipments/webhook.js'
 import { createDeliveryRecorder } from '../../../src/events/deliveries/delivery-recorder.js';
 import { createDeliveries } from '../../../src/events/deliveries/deliveries.js';
 import { RecentDeliveries } from '../../../src/events/deliveries/recent-deliveries.js';
+import type { WebhookDelivery } from '../../../src/models/webhook.js';
 import { Refusal } from '../../../src/events/webhooks/request.js';
 import { signShipment } from '../../../src/sandbox/signing.js';
 import { LightAbortController } from '../../../src/lib/async/abort.js';
@@ -122,6 +123,53 @@ test('has the newest of the refused first, even if the clock was set back meanwh
   expect(page.map(({ endpointId }) => endpointId)).toEqual(['second', 'first']);
   await testLog.stop();
 });
+
+test.each(engines)(
+  'lists each altered body once, also those that the log does not keep, on %s',
+  async (_, freshUrl) => {
+    const testLog = await openTestLog(await freshUrl());
+    const { database, log, clock } = testLog;
+    const live: WebhookDelivery[] = [];
+    const recent = new RecentDeliveries();
+    const recorder = createDeliveryRecorder({
+      families: [createShipmentFamily({ skewSeconds: 300 })],
+      secrets: { history: () => undefined },
+      recent,
+      clock,
+      lastSeq: log.appended,
+      publish: (sent) => live.push(sent),
+    });
+    const receive = async (body: string) => {
+      const received = delivery('event', {}, { body, receivedAt: clock.iso() });
+      recorder.accepted(received, await log.append(received));
+    };
+    await receive('{}');
+    for (let n = 1; n <= 20; n += 1) await receive(`{"n":${n}}`);
+    await receive('{"n":1}');
+    const bodies = async () => {
+      const reads = new Reads(new LightAbortController());
+      const deliveries = createDeliveries({ database, reads }, recent);
+      const page = await deliveries.page({ limit: 100, backward: false }, { outcomes: ['ALTERED'] });
+      const found = await Promise.all(page.map((altered) => deliveries.body(altered)));
+      return found.map(({ text }) => String(text));
+    };
+    const sent = live.map(({ kept }) => String(kept?.text));
+    expect((await bodies()).toSorted()).toEqual(sent.toSorted());
+    expect(sent).toHaveLength(21);
+    clock.moveDays(91);
+    await log.prune();
+    await receive('{"late":true}');
+    expect(await bodies()).toEqual([
+      '{"late":true}',
+      '{"n":1}',
+      '{"n":20}',
+      '{"n":19}',
+      '{"n":18}',
+      '{"n":17}',
+    ]);
+    await testLog.stop();
+  },
+);
 
 test('names the event of a refused delivery that was signed, unless its body is long', () => {
   const recent = new RecentDeliveries();
