@@ -1051,7 +1051,10 @@ export type WebhookDelivery = {
   readonly body?: Maybe<Scalars['String']['output']>;
   /** Where it was sent to; null if no subscription or endpoint of that id is configured. */
   readonly endpoint?: Maybe<WebhookEndpoint>;
-  /** The service's own id of the shipment or payment that the event was stored for; null if there is none. */
+  /**
+   * The service's own id of the shipment or payment that the event was stored for; null if there is none, or of a
+   * `DUPLICATE` or `ALTERED` delivery if that event is gone.
+   */
   readonly entityId?: Maybe<Scalars['String']['output']>;
   /**
    * The service's own id of the event; null if the body was not read, is no event, or was not signed by the service, and

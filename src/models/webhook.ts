@@ -31,6 +31,7 @@ export interface WebhookDelivery {
   readonly endpointId: string;
   readonly eventId: string | null;
   readonly type: string | null;
+  /** Of a new event; of one that is delivered again, the log has it. */
   readonly entityId: string | null;
   readonly receivedAt: number;
   readonly signedAt: number | null;

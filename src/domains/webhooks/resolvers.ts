@@ -51,6 +51,7 @@ export const webhooksResolvers: Resolvers<WebhooksContext> = {
     family: ({ family }) => toFamily(family),
     receivedAt: ({ receivedAt }) => isoText(receivedAt),
     signedAt: ({ signedAt }) => isoTextIf(signedAt),
+    entityId: (delivery, _, { deliveries }) => deliveries.entityId(delivery),
     body: async (delivery, _, { deliveries }) => (await deliveries.body(delivery)).text,
     truncated: ({ kept }) => kept?.truncated ?? false,
   },

@@ -2,7 +2,7 @@ import DataLoader from 'dataloader';
 import { sql } from 'kysely';
 import type { RowQuery } from '../../graphql/relay/relay.js';
 import type { DeliveryPosition, KeptBody, WebhookDelivery } from '../../models/webhook.js';
-import { keyText } from '../../store/sql/key-text.js';
+import { fromKeyText, keyText } from '../../store/sql/key-text.js';
 import { octetsOf } from '../../store/sql/read-budget.js';
 import { readDeliveries, type DeliveryFilter, type DeliverySource } from './delivery-pages.js';
 import type { RecentDeliveries } from './recent-deliveries.js';
@@ -13,6 +13,8 @@ export interface Deliveries {
   page(query: RowQuery<DeliveryPosition>, filter: DeliveryFilter): Promise<readonly WebhookDelivery[]>;
   /** The body as far as it is kept; of one in the log that is gone meanwhile, null. */
   body(delivery: WebhookDelivery): Promise<KeptBody>;
+  /** The id of what its event was stored for; null if there is none, or the event is gone. */
+  entityId(delivery: WebhookDelivery): Promise<string | null>;
   /** When the last event in the log was received, in milliseconds since the epoch; null if there is none. */
   lastAt(family: string, endpointId: string): Promise<number | null>;
 }
@@ -25,6 +27,10 @@ export function createDeliveries(source: DeliverySource, recent: RecentDeliverie
     (deliveries) => readBodies(source, deliveries),
     { cacheKeyFn: ({ position }) => position.join(' '), maxBatchSize: maxBodies },
   );
+  const entities = new DataLoader<WebhookDelivery, string | null, string>(
+    (deliveries) => readEntityIds(source, deliveries),
+    { cacheKeyFn: eventOf, maxBatchSize: maxBodies },
+  );
   const last = new DataLoader<readonly [family: string, endpointId: string], number | null, string>(
     (endpoints) => Promise.all(endpoints.map((endpoint) => readLast(source, ...endpoint))),
     { cacheKeyFn: (endpoint) => endpoint.join(' ') },
@@ -32,6 +38,7 @@ export function createDeliveries(source: DeliverySource, recent: RecentDeliverie
   return {
     page: (query, filter) => readDeliveries(source, query, filter, recent.all()),
     body: async (delivery) => delivery.kept ?? { text: await bodies.load(delivery), truncated: false },
+    entityId: async (delivery) => (isAgain(delivery) ? entities.load(delivery) : delivery.entityId),
     lastAt: (family, endpointId) => last.load([family, endpointId]),
   };
 }
@@ -62,6 +69,36 @@ async function readBodies(
       isEvent(delivery) ? (bodies.get(delivery.position[0]) ?? null) : readAltered(source, delivery),
     ),
   );
+}
+
+function isAgain({ outcome }: WebhookDelivery): boolean {
+  return outcome === 'DUPLICATE' || outcome === 'ALTERED';
+}
+
+function eventOf({ family, eventId }: WebhookDelivery): string {
+  return `${family} ${keyText(eventId ?? '')}`;
+}
+
+async function readEntityIds(
+  { database, reads }: DeliverySource,
+  deliveries: readonly WebhookDelivery[],
+): Promise<(string | null)[]> {
+  const known = database.kysely
+    .selectFrom('event_ids')
+    .innerJoin('events', 'events.seq', 'event_ids.seq')
+    .select(['event_ids.family', 'event_ids.event_id', 'events.entity_id'])
+    .where('event_ids.family', 'in', [...new Set(deliveries.map(({ family }) => family))])
+    .where(
+      'event_ids.event_id',
+      'in',
+      deliveries.map(({ eventId }) => keyText(eventId ?? '')),
+    );
+  const rows = await reads.next(() => known.execute());
+  const found = new Map(rows.map((row) => [`${row.family} ${row.event_id}`, row.entity_id]));
+  return deliveries.map((delivery) => {
+    const key = found.get(eventOf(delivery)) ?? null;
+    return key === null ? null : fromKeyText(key);
+  });
 }
 
 function isEvent({ outcome }: WebhookDelivery): boolean {

@@ -72,7 +72,7 @@ export function createDeliveryRecorder(options: RecorderOptions): DeliveryRecord
     },
     accepted(accepted, outcome) {
       if (outcome === 'stored') return;
-      const { family, endpointId, eventId, type, signedAt: signed = null, body, known } = accepted;
+      const { family, endpointId, eventId, type, signedAt: signed = null, body } = accepted;
       const receivedAt = Date.parse(accepted.receivedAt);
       const delivery: WebhookDelivery = {
         family,
@@ -82,7 +82,7 @@ export function createDeliveryRecorder(options: RecorderOptions): DeliveryRecord
         receivedAt,
         signedAt: signed,
         position: position(receivedAt),
-        entityId: known?.entityId ?? null,
+        entityId: null,
         ...outcomeOf(outcome),
         kept: keep(Buffer.from(body), maxKept.genuine),
       };

@@ -82,7 +82,7 @@ describe.each(engines)('webhook deliveries on %s', (_, createDatabase) => {
     const t = seconds();
     await post(body, signed(body, t));
     await post(body, signed(body));
-    const altered = shipmentBody('one', { created_at: '2026-01-02T00:00:00Z' });
+    const altered = shipmentBody('one', { data: { shipment: { id: 'shp_other' } } });
     await post(altered, signed(altered));
     const strange = shipmentBody('two', { type: 'shipment.dreamt_of' });
     await post(strange, signed(strange));
@@ -94,8 +94,8 @@ describe.each(engines)('webhook deliveries on %s', (_, createDatabase) => {
         reason: 'UNKNOWN_KIND',
         entityId: null,
       },
-      { eventId: 'one', outcome: 'ALTERED', reason: 'BODY_DIFFERS', body: altered },
-      { eventId: 'one', outcome: 'DUPLICATE', reason: 'ALREADY_STORED', body },
+      { eventId: 'one', outcome: 'ALTERED', reason: 'BODY_DIFFERS', body: altered, entityId: 'shp_one' },
+      { eventId: 'one', outcome: 'DUPLICATE', reason: 'ALREADY_STORED', body, entityId: 'shp_one' },
       {
         eventId: 'one',
         type: 'shipment.created',
@@ -286,7 +286,11 @@ describe.each(engines)('webhook deliveries on %s', (_, createDatabase) => {
       entityId: 'shp_live',
     });
     await post(body, signed(body));
-    expect(await next(all)).toMatchObject({ eventId: 'live', outcome: 'DUPLICATE', body });
+    const again = { eventId: 'live', entityId: 'shp_live' };
+    expect(await next(all)).toMatchObject({ ...again, outcome: 'DUPLICATE', body });
+    const altered = shipmentBody('live', { data: { shipment: { id: 'shp_other' } } });
+    await post(altered, signed(altered));
+    expect(await next(all)).toMatchObject({ ...again, outcome: 'ALTERED', body: altered });
     await post('{}');
     expect(await next(all)).toMatchObject({ outcome: 'REFUSED', reason: 'SIGNATURE_MISSING' });
     expect(await firstRefused).toMatchObject({ reason: 'SIGNATURE_MISSING', body: '{}' });

@@ -3,16 +3,18 @@ import { sql } from 'kysely';
 import { expect, test, vi } from 'vitest';
 import { createShipmentFamily } from '../../../src/domains/shipments/webhook.js';
 import { createDeliveryRecorder } from '../../../src/events/deliveries/delivery-recorder.js';
+import type { DeliveryFilter } from '../../../src/events/deliveries/delivery-pages.js';
 import { createDeliveries } from '../../../src/events/deliveries/deliveries.js';
 import { RecentDeliveries } from '../../../src/events/deliveries/recent-deliveries.js';
 import type { WebhookDelivery } from '../../../src/models/webhook.js';
+import type { Delivery } from '../../../src/events/webhooks/delivery.js';
 import { Refusal } from '../../../src/events/webhooks/request.js';
 import { signShipment } from '../../../src/sandbox/signing.js';
 import { LightAbortController } from '../../../src/lib/async/abort.js';
 import { Reads } from '../../../src/store/sql/read-budget.js';
 import { engines } from '../../support/engines.js';
 import { createTestFile } from '../../support/sqlite.js';
-import { delivery, openTestLog } from '../test-log.js';
+import { delivery, openTestLog, type TestLog } from '../test-log.js';
 
 test.each(engines)('knows an endpoint by its id on %s, whatever characters that has', async (_, freshUrl) => {
   const testLog = await openTestLog(await freshUrl());
@@ -124,41 +126,49 @@ test('has the newest of the refused first, even if the clock was set back meanwh
   await testLog.stop();
 });
 
+/** Takes deliveries as the receiver does; `live` has those that the log does not tell of, `page` all. */
+function createReception({ database, log, clock }: TestLog) {
+  const live: WebhookDelivery[] = [];
+  const recent = new RecentDeliveries();
+  const recorder = createDeliveryRecorder({
+    families: [createShipmentFamily({ skewSeconds: 300 })],
+    secrets: { history: () => undefined },
+    recent,
+    clock,
+    lastSeq: log.appended,
+    publish: (sent) => live.push(sent),
+  });
+  const open = () => createDeliveries({ database, reads: new Reads(new LightAbortController()) }, recent);
+  return {
+    live,
+    open,
+    async receive(eventId: string, changes: Partial<Delivery>) {
+      const received = delivery(eventId, {}, { receivedAt: clock.iso(), ...changes });
+      recorder.accepted(received, await log.append(received));
+    },
+    page: (filter: DeliveryFilter) => open().page({ limit: 100, backward: false }, filter),
+  };
+}
+
 test.each(engines)(
   'lists each altered body once, also those that the log does not keep, on %s',
   async (_, freshUrl) => {
     const testLog = await openTestLog(await freshUrl());
-    const { database, log, clock } = testLog;
-    const live: WebhookDelivery[] = [];
-    const recent = new RecentDeliveries();
-    const recorder = createDeliveryRecorder({
-      families: [createShipmentFamily({ skewSeconds: 300 })],
-      secrets: { history: () => undefined },
-      recent,
-      clock,
-      lastSeq: log.appended,
-      publish: (sent) => live.push(sent),
-    });
-    const receive = async (body: string) => {
-      const received = delivery('event', {}, { body, receivedAt: clock.iso() });
-      recorder.accepted(received, await log.append(received));
-    };
-    await receive('{}');
-    for (let n = 1; n <= 20; n += 1) await receive(`{"n":${n}}`);
-    await receive('{"n":1}');
+    const { receive, live, page, open } = createReception(testLog);
     const bodies = async () => {
-      const reads = new Reads(new LightAbortController());
-      const deliveries = createDeliveries({ database, reads }, recent);
-      const page = await deliveries.page({ limit: 100, backward: false }, { outcomes: ['ALTERED'] });
-      const found = await Promise.all(page.map((altered) => deliveries.body(altered)));
+      const altered = await page({ outcomes: ['ALTERED'] });
+      const found = await Promise.all(altered.map((one) => open().body(one)));
       return found.map(({ text }) => String(text));
     };
+    await receive('event', { body: '{}' });
+    for (let n = 1; n <= 20; n += 1) await receive('event', { body: `{"n":${n}}` });
+    await receive('event', { body: '{"n":1}' });
     const sent = live.map(({ kept }) => String(kept?.text));
     expect((await bodies()).toSorted()).toEqual(sent.toSorted());
     expect(sent).toHaveLength(21);
-    clock.moveDays(91);
-    await log.prune();
-    await receive('{"late":true}');
+    testLog.clock.moveDays(91);
+    await testLog.log.prune();
+    await receive('event', { body: '{"late":true}' });
     expect(await bodies()).toEqual([
       '{"late":true}',
       '{"n":1}',
@@ -166,6 +176,37 @@ test.each(engines)(
       '{"n":19}',
       '{"n":18}',
       '{"n":17}',
+    ]);
+    await testLog.stop();
+  },
+);
+
+test.each(engines)(
+  'names what the event was stored for, whatever is delivered again, on %s',
+  async (_, freshUrl) => {
+    const testLog = await openTestLog(await freshUrl());
+    const { receive, live, page, open } = createReception(testLog);
+    const named = (deliveries: readonly WebhookDelivery[]) =>
+      Promise.all(deliveries.map(async (one) => [one.outcome, one.eventId, await open().entityId(one)]));
+    const other = { entityId: 'other', event: { entityId: 'other', step: 0 } };
+    await receive('event', {});
+    await receive('event', { known: null });
+    await receive('event', { known: other, body: '{}' });
+    await receive('event', { known: other, body: '{}' });
+    await receive('skipped', { known: null });
+    await receive('skipped', { known: other });
+    const again = [
+      ['DUPLICATE', 'event', 'entity'],
+      ['ALTERED', 'event', 'entity'],
+      ['ALTERED', 'event', 'entity'],
+      ['DUPLICATE', 'skipped', null],
+    ];
+    expect(await named(live)).toEqual(again);
+    const listed = await page({ outcomes: ['DUPLICATE', 'ALTERED'] });
+    expect((await named(listed)).toReversed()).toEqual(again);
+    expect(await named(await page({ outcomes: ['STORED', 'SKIPPED'] }))).toEqual([
+      ['SKIPPED', 'skipped', null],
+      ['STORED', 'event', 'entity'],
     ]);
     await testLog.stop();
   },
