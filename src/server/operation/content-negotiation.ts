@@ -31,20 +31,28 @@ export function namesPage(accept: string | undefined): boolean {
   return /\btext\/html\b/i.test(accept ?? '');
 }
 
+/** What a client names to be answered by a stream, in lower case, and the type and format of that. */
+const streams = [
+  ['multipart/mixed;subscriptionspec=1.0', 'multipart/mixed;subscriptionspec=1.0', multipart],
+  ['text/event-stream', serverSentEvents.contentType, serverSentEvents],
+] as const;
+
 /** The format of a stream, if the client names one and prefers it to the other answers, as for a subscription. */
 export function streamFormatFor(accept: string | undefined): StreamFormat | undefined {
   if (accept === undefined) return undefined;
-  if (acceptsMultipart(accept)) return multipart;
-  if (!accept.toLowerCase().includes('text/event-stream')) return undefined;
-  const eventStream = serverSentEvents.contentType;
-  const preferred = new Negotiator({ headers: { accept } }).mediaType([...answerTypes, eventStream]);
-  return preferred === eventStream ? serverSentEvents : undefined;
+  const accepted = accept.toLowerCase().split(',').map(plainMultipart).join(',');
+  const named = streams.filter(([name]) => accepted.includes(name));
+  if (named.length === 0) return undefined;
+  const types = [...answerTypes, ...named.map(([, type]) => type)];
+  const preferred = new Negotiator({ headers: { accept: accepted } }).mediaType(types);
+  return named.find(([, type]) => type === preferred)?.[2];
 }
 
-/** Whether one of the types that it names is that of multipart subscriptions in the one version there is, and is not excluded by `q=0`. */
-function acceptsMultipart(accept: string): boolean {
-  const types = accept.split(',').filter((type) => /^\s*multipart\/mixed\s*;/i.test(type));
-  const has = (type: string, parameter: RegExp) =>
-    type.split(';').some((part) => parameter.test(part.trim()));
-  return types.some((type) => has(type, /^subscriptionSpec="?1\.0"?$/i) && !has(type, /^q=0(?:\.0*)?$/i));
+/** The type of multipart subscriptions, in the one version there is, without all that does not matter here; others as they are. */
+function plainMultipart(accepted: string): string {
+  const [type = '', ...parameters] = accepted.split(';').map((part) => part.trim());
+  const isMultipart =
+    type === 'multipart/mixed' && parameters.some((part) => /^subscriptionspec="?1\.0"?$/.test(part));
+  if (!isMultipart) return accepted;
+  return [streams[0][0], ...parameters.filter((part) => part.startsWith('q='))].join(';');
 }
