@@ -291,10 +291,13 @@ describe('GraphQL over HTTP', () => {
     );
   });
 
-  test('refuses a subscription and refers to websockets', async () => {
+  test('refuses a subscription and refers to websockets, and to what `Accept` has to prefer', async () => {
     const answer = await testbed.ask('subscription { shipmentUpdates { cursor } }', {}, token);
     expect(answer.errors).toEqual([
-      { message: expect.stringMatching(/websocket/), extensions: { code: 'BAD_USER_INPUT' } },
+      {
+        message: expect.stringMatching(/websocket.*`Accept`.*stream/),
+        extensions: { code: 'BAD_USER_INPUT' },
+      },
     ]);
   });
 });

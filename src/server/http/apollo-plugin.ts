@@ -35,7 +35,8 @@ const emptyDocument: DocumentNode = { kind: Kind.DOCUMENT, definitions: [] };
 
 /** Where a subscription goes that came by a request for one answer. */
 const noSubscriptions =
-  'Send subscriptions over a websocket, or accept `text/event-stream` or `multipart/mixed;subscriptionSpec=1.0`.';
+  'Send subscriptions over a websocket, or where `Accept` prefers `text/event-stream` or ' +
+  '`multipart/mixed;subscriptionSpec=1.0` to other answers.';
 
 /** Has our own rules prepare, refuse and measure the operations that Apollo Server runs, as for websockets. */
 export class OperationPlugin implements ApolloServerPlugin<Context> {

@@ -55,7 +55,9 @@ export function prepareLive(
   const operation = getOperationAST(document, operationName);
   if (!operation) return refusal(notFound(operationName), 'OPERATION_RESOLUTION_FAILURE');
   if (operation.operation === OperationTypeNode.MUTATION)
-    return refusal(`Send mutations by POST to /graphql, not over ${transport}.`);
+    return refusal(
+      `Send mutations by POST to /graphql where \`Accept\` prefers \`application/json\`, not over ${transport}.`,
+    );
   const { fields, refusal: tooMuch } = rules.costs.assess(document, operation, variables ?? undefined);
   if (tooMuch) return { errors: [tooMuch], cost: fields };
   const variableValues = variables ? declaredOf(operation, variables) : undefined;

@@ -158,7 +158,9 @@ describe('a stream', () => {
     await expect.poll(() => got).toContain(eventId);
     const mutation = new URLSearchParams({ query: 'mutation { signOut { signedOut } }' });
     const refused = await fetch(`${testbed.url}/graphql?${mutation}`, { headers });
-    expect([refused.status, codesIn(await refused.text())]).toEqual([400, ['BAD_USER_INPUT']]);
+    const answer = await refused.text();
+    expect([refused.status, codesIn(answer)]).toEqual([400, ['BAD_USER_INPUT']]);
+    expect(answer).toMatch(/`Accept` prefers `application\/json`/);
   });
 
   test('takes an empty `Last-Event-ID` for none, and goes on from `after`', async () => {
