@@ -439,6 +439,7 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     await ui.page.getByText('This gateway has started no sandbox').waitFor();
     await ui.page.getByRole('link', { name: 'the documentation', exact: true }).click();
     await ui.page.getByRole('heading', { name: 'In a process of its own' }).waitFor();
+    expect(ui.faults).toEqual([]);
   });
 
   test('the gateway says whether it serves, and what is left of the quota of the notes service', async () => {
