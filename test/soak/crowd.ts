@@ -92,7 +92,8 @@ export async function startCrowd(cluster: Cluster, random: Random, options: Crow
     const stop = () => over.abort();
     stopping.signal.addEventListener('abort', stop, { once: true });
     const timer = setTimeout(stop, attackMs);
-    await attack(name, target, over.signal);
+    // An attacker may be cut off, as whoever has used up a share is.
+    await attack(name, target, over.signal).catch((error: unknown) => options.say(String(error)));
     clearTimeout(timer);
     stopping.signal.removeEventListener('abort', stop);
   }
