@@ -53,7 +53,7 @@ export class HostProbe {
       const client = (this.#client ??= await this.#connect());
       const { rows } = await client.query<Answer>(question);
       const { isStandby, isReadOnly, ...own } = rows[0]!;
-      const timeline = await readTimeline(client, isStandby || isReadOnly);
+      const timeline = await readTimeline(client, isReadOnly);
       // A session keeps to what it was told when it began.
       if (isReadOnly && !isStandby) this.#disconnect();
       return { host, state: isReadOnly ? 'standby' : 'writer', timeline, ...own };

@@ -5,6 +5,7 @@ import { sql } from 'kysely';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Database } from '../../../src/store/database.js';
+import { HostProbe } from '../../../src/store/postgres/host-probe.js';
 import { probeDatabase } from '../../../src/store/probe.js';
 import { openDatabase } from '../../support/database.js';
 import { noPostgres } from '../../support/engines.js';
@@ -135,6 +136,9 @@ describe.skipIf(noPostgres)('postgres', () => {
     await expect
       .poll(() => write().catch((error: unknown) => (error as { code: string }).code))
       .toBe('25006');
+    const probe = new HostProbe({ name, config: { connectionString: url } });
+    onTestFinished(() => probe.stop());
+    expect(await probe.ask()).toMatchObject({ state: 'standby' });
     const refused = await Promise.allSettled(Array.from({ length: 10 }, write));
     expect(new Set(refused.map(({ status }) => status))).toEqual(new Set(['rejected']));
     await execute(
@@ -142,6 +146,7 @@ describe.skipIf(noPostgres)('postgres', () => {
       `begin read write; alter database ${name} reset default_transaction_read_only; commit`,
     );
     expect(await Promise.all(Array.from({ length: 10 }, write))).toHaveLength(10);
+    expect(await probe.ask()).toMatchObject({ state: 'writer' });
   });
 
   test('terminating every connection fails only the transactions in progress', async () => {
