@@ -100,32 +100,6 @@ test('looks in steps for the altered bodies of an endpoint that may have none', 
   await testLog.stop();
 });
 
-test('has the newest of the refused first, even if the clock was set back meanwhile', async () => {
-  const testLog = await openTestLog(await createTestFile());
-  const { database, clock } = testLog;
-  const recent = new RecentDeliveries();
-  const recorder = createDeliveryRecorder({
-    families: [createShipmentFamily({ skewSeconds: 300 })],
-    secrets: { history: () => undefined },
-    recent,
-    clock,
-    lastSeq: () => 0,
-    publish: () => undefined,
-  });
-  const refuse = (endpointId: string) =>
-    recorder.refused(
-      { family: 'shipments', endpointId, method: 'POST', rawHeaders: [], body: Readable.from([]) },
-      new Refusal(404, 'ENDPOINT_UNKNOWN', 'There is no such endpoint.'),
-    );
-  refuse('first');
-  clock.moveDays(-1);
-  refuse('second');
-  const reads = new Reads(new LightAbortController());
-  const page = await createDeliveries({ database, reads }, recent).page({ limit: 10, backward: false }, {});
-  expect(page.map(({ endpointId }) => endpointId)).toEqual(['second', 'first']);
-  await testLog.stop();
-});
-
 /** Takes deliveries as the receiver does; `live` has those that the log does not tell of, `page` all. */
 function createReception({ database, log, clock }: TestLog) {
   const live: WebhookDelivery[] = [];
@@ -142,6 +116,11 @@ function createReception({ database, log, clock }: TestLog) {
   return {
     live,
     open,
+    refuse: (endpointId: string) =>
+      recorder.refused(
+        { family: 'shipments', endpointId, method: 'POST', rawHeaders: [], body: Readable.from([]) },
+        new Refusal(404, 'ENDPOINT_UNKNOWN', 'There is no such endpoint.'),
+      ),
     async receive(eventId: string, changes: Partial<Delivery>) {
       const received = delivery(eventId, {}, { receivedAt: clock.iso(), ...changes });
       recorder.accepted(received, await log.append(received));
@@ -149,6 +128,16 @@ function createReception({ database, log, clock }: TestLog) {
     page: (filter: DeliveryFilter) => open().page({ limit: 100, backward: false }, filter),
   };
 }
+
+test('has the newest of the refused first, even if the clock was set back meanwhile', async () => {
+  const testLog = await openTestLog(await createTestFile());
+  const { refuse, page } = createReception(testLog);
+  refuse('first');
+  testLog.clock.moveDays(-1);
+  refuse('second');
+  expect((await page({})).map(({ endpointId }) => endpointId)).toEqual(['second', 'first']);
+  await testLog.stop();
+});
 
 test.each(engines)(
   'lists each altered body once, also those that the log does not keep, on %s',
