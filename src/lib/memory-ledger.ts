@@ -41,6 +41,7 @@ class Caller {
   holdings = 0;
   /** Those that can be given up, the earliest first; undefined if there were none yet, since callers come and go. */
   expendable: Set<Holding> | undefined;
+  expendableBytes = 0;
 
   constructor(id: string) {
     this.id = id;
@@ -155,6 +156,7 @@ export class MemoryLedger {
     }
     this.#held[kind].value += heap + buffers;
     if (was === 0 && is > 0) this.#begin(holding);
+    if (holding.isExpendable) caller.expendableBytes += heap + buffers;
     if (was > 0 && is === 0) this.#end(holding);
     if (heap < 0 && this.#waiting.length > 0) for (const wake of this.#waiting.splice(0)) wake();
   }
@@ -163,13 +165,15 @@ export class MemoryLedger {
     const { caller } = holding;
     if (caller.holdings === 0) this.#callers.set(caller.id, caller);
     caller.holdings += 1;
-    if (holding.giveUp) (caller.expendable ??= new Set()).add(holding);
+    if (!holding.giveUp) return;
+    (caller.expendable ??= new Set()).add(holding);
+    holding.isExpendable = true;
   }
 
   #end(holding: Holding): void {
     const { caller } = holding;
     caller.holdings -= 1;
-    caller.expendable?.delete(holding);
+    holding.protect();
     if (caller.holdings === 0) this.#callers.delete(caller.id);
   }
 
@@ -225,15 +229,22 @@ function fitsAccount(more: number, theirs: number, held: number, most: number): 
   return theirs + more <= most * theirMost && held + more <= most * (1 - reserve);
 }
 
-/** The earliest that holds as much as any on the average: to give up one that holds little would help nobody. */
-function earliest({ expendable, heap, buffers, holdings }: Caller, except: Holding): Holding | undefined {
-  let first: Holding | undefined;
-  for (const holding of expendable ?? []) {
+/**
+ * The earliest of the others that holds as much as they do on the average: to give up one that holds little would help
+ * nobody. Those that hold less are counted as the latest from then on, so that they are not passed each time.
+ */
+function earliest({ expendable, expendableBytes }: Caller, except: Holding): Holding | undefined {
+  if (!expendable) return undefined;
+  const isAmong = expendable.has(except);
+  const others = expendable.size - (isAmong ? 1 : 0);
+  const bytes = expendableBytes - (isAmong ? except.heap + except.buffers : 0);
+  for (const holding of expendable) {
     if (holding === except) continue;
-    if ((holding.heap + holding.buffers) * holdings >= heap + buffers) return holding;
-    first ??= holding;
+    if ((holding.heap + holding.buffers) * others >= bytes) return holding;
+    expendable.delete(holding);
+    expendable.add(holding);
   }
-  return first;
+  return undefined;
 }
 
 /** What one request, connection or operation holds. A class of plain numbers, since there are many. */
@@ -244,6 +255,8 @@ export class Holding {
   caller: Caller;
   /** @internal */
   readonly giveUp: (() => void) | undefined;
+  /** @internal Whether it is among its caller's that can be given up. */
+  isExpendable = false;
   kind: Kind;
   readonly #ledger: MemoryLedger;
 
@@ -279,7 +292,10 @@ export class Holding {
 
   /** From now on it is not given up. */
   protect(): void {
-    this.caller.expendable?.delete(this);
+    if (!this.isExpendable) return;
+    this.isExpendable = false;
+    this.caller.expendable!.delete(this);
+    this.caller.expendableBytes -= this.heap + this.buffers;
   }
 
   release(): void {

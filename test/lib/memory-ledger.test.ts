@@ -49,6 +49,25 @@ describe('the memory ledger', () => {
     expect(given).toEqual(['b1', 'a1', 'b2']);
   });
 
+  test('gives up what holds as much as the others that can be given up', () => {
+    const { ledger } = createLedger();
+    const given: string[] = [];
+    const hold = (name: string, bytes: number, isKept = false) =>
+      ledger.charge('a', 'leaving', bytes, isKept ? undefined : () => given.push(name));
+    hold('kept', 64 * mebibyte, true);
+    for (let at = 0; at < 1_000; at += 1) hold('little', 1_000);
+    for (const at of [1, 2, 3, 4, 5, 6, 7]) hold(`much ${at}`, 8 * mebibyte);
+    // What is asked for is not counted: the others hold little beside it.
+    const growing = ledger.open('a', 'arriving', () => given.push('growing'));
+    expect(growing.resize(4 * mebibyte)).toBe(true);
+    expect(growing.resize(16 * mebibyte)).toBe(true);
+    expect(given).toEqual(['much 1', 'much 2']);
+    // What is not given up any more is not either.
+    growing.protect();
+    expect(hold('much 8', 40 * mebibyte)).toBeDefined();
+    expect(given).toEqual(['much 1', 'much 2', 'much 3', 'much 4', 'much 5', 'much 6', 'much 7']);
+  });
+
   test('charges what grows, and moves it to whom it turns out to belong to', () => {
     const { ledger } = createLedger();
     const holding = ledger.open(networkCaller('203.0.113.1'), 'arriving');
