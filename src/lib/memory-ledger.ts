@@ -173,7 +173,8 @@ export class MemoryLedger {
   #end(holding: Holding): void {
     const { caller } = holding;
     caller.holdings -= 1;
-    holding.protect();
+    if (holding.isExpendable) caller.expendable!.delete(holding);
+    holding.isExpendable = false;
     if (caller.holdings === 0) this.#callers.delete(caller.id);
   }
 
