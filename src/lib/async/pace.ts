@@ -20,6 +20,8 @@ const maxHurriedTurnMs = 1;
 const longMs = 20;
 const longestRestMs = 250;
 const maxTurnsHeldBack = 15;
+/** In milliseconds: once what waits has been left out of a turn, it goes on for so long in the next, however long that is. */
+const overdueMs = 4;
 
 let turnBegan = 0;
 let isTurn = false;
@@ -68,6 +70,8 @@ class LanePace implements Pace {
   #turnsWithout = 0;
   /** How many connections had arrived before this turn. */
   #arrivalsBefore = 0;
+  /** Until when what was left out before goes on in this turn. */
+  #overdueUntil = 0;
 
   constructor(perTurn: number) {
     this.#perTurn = perTurn;
@@ -159,11 +163,16 @@ class LanePace implements Pace {
     if (!this.#hasBegun && this.#waiting > 0) this.#turnsWithout += 1;
     this.#hasBegun = false;
     this.#arrivalsBefore = arrivals;
+    this.#overdueUntil = 0;
     this.#schedule();
   };
 
   #mayBegin(): boolean {
-    if (arrivals > this.#arrivalsBefore) return this.#turnsWithout >= maxTurnsHeldBack;
-    return isTurnShort() || this.#turnsWithout > 0;
+    const isHeldBack = arrivals > this.#arrivalsBefore;
+    if (!isHeldBack && isTurnShort()) return true;
+    const now = performance.now();
+    if (isHeldBack ? this.#turnsWithout >= maxTurnsHeldBack : this.#turnsWithout > 0)
+      this.#overdueUntil = now + (isHeldBack ? maxHurriedTurnMs : overdueMs);
+    return now < this.#overdueUntil;
   }
 }

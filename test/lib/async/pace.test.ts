@@ -78,8 +78,11 @@ describe('a pace', () => {
     expect(order).toEqual(['first', 'second']);
   });
 
-  test('begins a piece in every second turn, however long other work makes all of them', async () => {
-    const pace = createPace(1);
+  test.each([
+    [1, 5],
+    [4, 20],
+  ])('goes on in every second turn, however long other work makes all of them: %i', async (perTurn, all) => {
+    const pace = createPace(perTurn);
     let turns = 0;
     const others = () => {
       isTurnShort();
@@ -87,7 +90,7 @@ describe('a pace', () => {
       if ((turns += 1) < 50) setImmediate(others);
     };
     setImmediate(others);
-    for (let pieces = 0; pieces < 5; pieces += 1) await pace.turn();
+    await Promise.all(Array.from({ length: all }, () => pace.turn()));
     expect(turns).toBeLessThan(15);
     turns = 50;
   });
@@ -113,7 +116,7 @@ describe('a pace', () => {
 
   test('goes on once no connection arrives, or in every 16th turn', async () => {
     const pace = createPace(4);
-    const pieces = Array.from({ length: 3 }, (_, at) => pace.turn(`caller ${at}`));
+    const pieces = Array.from({ length: 6 }, (_, at) => pace.turn(`caller ${at}`));
     let turns = 0;
     let isArriving = true;
     const others = () => {
@@ -122,13 +125,15 @@ describe('a pace', () => {
       if (turns < 1_000) setImmediate(others);
     };
     setImmediate(others);
-    await pieces[0];
-    await pieces[1];
+    await pieces[3];
+    expect(turns).toBeGreaterThanOrEqual(15);
+    expect(turns).toBeLessThan(19);
+    await pieces[4];
     expect(turns).toBeGreaterThanOrEqual(30);
     expect(turns).toBeLessThan(37);
     isArriving = false;
     const before = turns;
-    await pieces[2];
+    await pieces[5];
     expect(turns - before).toBeLessThan(5);
     turns = 1_000;
   });
