@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { createPace, isTurnShort } from '../../lib/async/pace.js';
 
-/** What is read in a turn of the event loop that is long already, before further connections have to wait. */
+/** How many are read in a turn of the event loop that is long already, before further connections have to wait. */
 const mostInLongTurn = 16;
 /** In bytes: what people bring at a time is no more than this. */
 const littleBytes = 2 * 1024;
@@ -26,11 +26,13 @@ interface Read {
 /**
  * Turns in which connections are read. Node.js reads all that has come in one turn of the event loop, up to 64 KiB of each
  * connection: that may be dozens of requests, or thousands of tiny chunks or frames. So once a turn has been long, and
- * still more comes, no further connection is read in it, and each in a turn of its own.
+ * still more comes, no further connection is read in it. Each is then read in a turn of its own; of those that brought little
+ * when they were read last, which most are, as many in one turn as may be read in a long one.
  */
 export class ReadingTurns {
   readonly #laneOf: (socket: Socket, brought: Brought) => string;
   readonly #pace = createPace(1);
+  readonly #littlePace = createPace(mostInLongTurn);
   /** How each connection is read: paused, or as soon as something comes. */
   readonly #reads = new Map<Socket, Read>();
   readonly #shortBytes: number;
@@ -60,7 +62,7 @@ export class ReadingTurns {
     this.#reads.delete(socket);
   }
 
-  /** Must be called for each request, and for each block of a body or of frames. */
+  /** Must be called for each request, for each block of a body or of frames, and when a connection has ended. */
   note(socket: Socket): void {
     const read = this.#reads.get(socket);
     const bytes = read ? socket.bytesRead - read.bytesNoted : 0;
@@ -90,7 +92,8 @@ export class ReadingTurns {
 
   async #readInTurn(socket: Socket, read: Read): Promise<void> {
     read.source.pause();
-    await this.#pace.turn(this.#laneOf(socket, read.brought));
+    const pace = read.brought === 'little' ? this.#littlePace : this.#pace;
+    await pace.turn(this.#laneOf(socket, read.brought));
     if (this.#reads.get(socket) === read) read.source.resume();
   }
 }
