@@ -69,6 +69,8 @@ class Connections implements ClientConnections {
   readonly #unknown = new Map<string, Set<Socket>>();
   /** One listener for all connections, not a closure for each of many websockets. */
   readonly #onClose: (this: Socket) => void;
+  /** So that many that end together do so in turns. */
+  readonly #onEnd: (this: Socket) => void;
   #open = 0;
 
   constructor(ledger: MemoryLedger, warn: Warn, most: number) {
@@ -79,6 +81,11 @@ class Connections implements ClientConnections {
     this.#onClose = function onClose() {
       forget(this);
     };
+    const { reading, readingFrames } = this;
+    this.#onEnd = function onEnd() {
+      reading.note(this);
+      readingFrames.note(this);
+    };
   }
 
   readonly onConnection = (socket: Socket): void => {
@@ -87,7 +94,7 @@ class Connections implements ClientConnections {
     this.#clients.set(socket, { network, holding, known: undefined });
     this.#unknown.set(network, (this.#unknown.get(network) ?? new Set()).add(socket));
     this.#open += 1;
-    socket.on('close', this.#onClose);
+    socket.on('end', this.#onEnd).on('close', this.#onClose);
     if (!holding.resize(connectionBytes)) socket.destroy();
     else if (this.#open > this.#most) this.#closeOne();
     noteArrival();

@@ -93,7 +93,7 @@ describe('open connections on which much comes at once', () => {
       socket.resume().write(ask('/first'));
       await once(socket, 'data');
     }
-    return { connections, sockets, near, read };
+    return { server, connections, sockets, near, read };
   }
 
   const ask = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
@@ -120,6 +120,22 @@ describe('open connections on which much comes at once', () => {
       for (const socket of sockets) socket.write(text);
       expect(await mostInTurn(all, () => read.length)).toBeLessThan(all / 4);
     }
+  });
+
+  test('end in turns, in the middle of a request', async () => {
+    const { server, sockets, near, read } = await connectAll();
+    const all = sockets.length;
+    let ended = 0;
+    server.on('clientError', (_, socket) => {
+      ended += 1;
+      for (const until = performance.now() + 1; performance.now() < until;);
+      socket.destroy();
+    });
+    for (const socket of sockets) socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n');
+    await expect.poll(() => read.length).toBe(2 * all);
+    await expect.poll(() => near.some((socket) => socket.isPaused())).toBe(false);
+    for (const socket of sockets) socket.end();
+    expect(await mostInTurn(all, () => ended)).toBeLessThan(all / 2);
   });
 
   test.each([
