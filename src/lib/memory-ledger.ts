@@ -1,3 +1,4 @@
+import { Expendable } from './expendable.js';
 import { processLimits, type Limits } from './memory-limits.js';
 import type { Telemetry } from './telemetry/telemetry.js';
 import { createWarnings } from './telemetry/rate-limited-log.js';
@@ -39,9 +40,8 @@ class Caller {
   heap = 0;
   buffers = 0;
   holdings = 0;
-  /** Those that can be given up, the earliest first; undefined if there were none yet, since callers come and go. */
-  expendable: Set<Holding> | undefined;
-  expendableBytes = 0;
+  /** Undefined if there were none yet, since callers come and go. */
+  expendable: Expendable<Holding> | undefined;
 
   constructor(id: string) {
     this.id = id;
@@ -156,25 +156,18 @@ export class MemoryLedger {
     }
     this.#held[kind].value += heap + buffers;
     if (was === 0 && is > 0) this.#begin(holding);
-    if (holding.isExpendable) caller.expendableBytes += heap + buffers;
+    if (holding.giveUp) (caller.expendable ??= new Expendable()).change(holding, was, is);
     if (was > 0 && is === 0) this.#end(holding);
     if (heap < 0 && this.#waiting.length > 0) for (const wake of this.#waiting.splice(0)) wake();
   }
 
-  #begin(holding: Holding): void {
-    const { caller } = holding;
+  #begin({ caller }: Holding): void {
     if (caller.holdings === 0) this.#callers.set(caller.id, caller);
     caller.holdings += 1;
-    if (!holding.giveUp) return;
-    (caller.expendable ??= new Set()).add(holding);
-    holding.isExpendable = true;
   }
 
-  #end(holding: Holding): void {
-    const { caller } = holding;
+  #end({ caller }: Holding): void {
     caller.holdings -= 1;
-    if (holding.isExpendable) caller.expendable!.delete(holding);
-    holding.isExpendable = false;
     if (caller.holdings === 0) this.#callers.delete(caller.id);
   }
 
@@ -192,7 +185,7 @@ export class MemoryLedger {
     const { caller } = holding;
     while (!this.#fits(caller, heap, buffers)) {
       const victim = this.#victim(caller, heap, buffers);
-      const given = victim && earliest(victim, holding);
+      const given = victim?.expendable?.earliest(holding);
       if (!given) return false;
       this.#refuse(given.caller, given.kind);
       given.release();
@@ -210,7 +203,7 @@ export class MemoryLedger {
     const part = (each: Caller) => Math.max(each.heap / most, each.buffers / mostBuffers);
     let victim: Caller | undefined;
     for (const each of this.#callers.values())
-      if (each.expendable?.size && part(each) > (victim ? part(victim) : 0)) victim = each;
+      if (each.expendable?.count && part(each) > (victim ? part(victim) : 0)) victim = each;
     return victim;
   }
 
@@ -230,34 +223,16 @@ function fitsAccount(more: number, theirs: number, held: number, most: number): 
   return theirs + more <= most * theirMost && held + more <= most * (1 - reserve);
 }
 
-/**
- * The earliest of the others that holds as much as they do on the average: to give up one that holds little would help
- * nobody. Those that hold less are counted as the latest from then on, so that they are not passed each time.
- */
-function earliest({ expendable, expendableBytes }: Caller, except: Holding): Holding | undefined {
-  if (!expendable) return undefined;
-  const isAmong = expendable.has(except);
-  const others = expendable.size - (isAmong ? 1 : 0);
-  const bytes = expendableBytes - (isAmong ? except.heap + except.buffers : 0);
-  for (const holding of expendable) {
-    if (holding === except) continue;
-    if ((holding.heap + holding.buffers) * others >= bytes) return holding;
-    expendable.delete(holding);
-    expendable.add(holding);
-  }
-  return undefined;
-}
-
 /** What one request, connection or operation holds. A class of plain numbers, since there are many. */
 export class Holding {
   heap = 0;
   buffers = 0;
   /** @internal */
   caller: Caller;
-  /** @internal */
-  readonly giveUp: (() => void) | undefined;
-  /** @internal Whether it is among its caller's that can be given up. */
-  isExpendable = false;
+  /** @internal Undefined if it is not given up. */
+  giveUp: (() => void) | undefined;
+  /** @internal See `Expendable`. */
+  since = 0;
   kind: Kind;
   readonly #ledger: MemoryLedger;
 
@@ -293,10 +268,8 @@ export class Holding {
 
   /** From now on it is not given up. */
   protect(): void {
-    if (!this.isExpendable) return;
-    this.isExpendable = false;
-    this.caller.expendable!.delete(this);
-    this.caller.expendableBytes -= this.heap + this.buffers;
+    if (this.giveUp) this.caller.expendable?.change(this, this.heap + this.buffers, 0);
+    this.giveUp = undefined;
   }
 
   release(): void {
