@@ -20,8 +20,6 @@ const maxHurriedTurnMs = 1;
 const longMs = 20;
 const longestRestMs = 250;
 const maxTurnsHeldBack = 15;
-/** In milliseconds: once what waits has been left out of a turn, it goes on for so long in the next, however long that is. */
-const overdueMs = 4;
 
 let turnBegan = 0;
 let isTurn = false;
@@ -52,13 +50,17 @@ export function noteArrival(): void {
   hurriedTurns = 2;
 }
 
-/** A pace of at most so many pieces of work in a turn of the event loop. */
-export function createPace(perTurn: number): Pace {
-  return new LanePace(perTurn);
+/**
+ * A pace of at most so many pieces of work in a turn of the event loop. Pieces that are `light` do next to nothing in
+ * that turn: if others make all turns long, as many go on in every second one, and not one alone.
+ */
+export function createPace(perTurn: number, { isLight = false } = {}): Pace {
+  return new LanePace(perTurn, isLight);
 }
 
 class LanePace implements Pace {
   readonly #perTurn: number;
+  readonly #isLight: boolean;
   /** What waits; the first lane is the next. */
   readonly #lanes = new Map<string, (() => void)[]>();
   #waiting = 0;
@@ -70,11 +72,12 @@ class LanePace implements Pace {
   #turnsWithout = 0;
   /** How many connections had arrived before this turn. */
   #arrivalsBefore = 0;
-  /** Until when what was left out before goes on in this turn. */
-  #overdueUntil = 0;
+  /** Whether all that this turn has go on, since none did in those before. */
+  #isDue = false;
 
-  constructor(perTurn: number) {
+  constructor(perTurn: number, isLight: boolean) {
     this.#perTurn = perTurn;
+    this.#isLight = isLight;
   }
 
   get isFree(): boolean {
@@ -163,16 +166,15 @@ class LanePace implements Pace {
     if (!this.#hasBegun && this.#waiting > 0) this.#turnsWithout += 1;
     this.#hasBegun = false;
     this.#arrivalsBefore = arrivals;
-    this.#overdueUntil = 0;
+    this.#isDue = false;
     this.#schedule();
   };
 
   #mayBegin(): boolean {
     const isHeldBack = arrivals > this.#arrivalsBefore;
     if (!isHeldBack && isTurnShort()) return true;
-    const now = performance.now();
-    if (isHeldBack ? this.#turnsWithout >= maxTurnsHeldBack : this.#turnsWithout > 0)
-      this.#overdueUntil = now + (isHeldBack ? maxHurriedTurnMs : overdueMs);
-    return now < this.#overdueUntil;
+    const isDue = isHeldBack ? this.#turnsWithout >= maxTurnsHeldBack : this.#turnsWithout > 0;
+    if (isDue && this.#isLight) this.#isDue = true;
+    return isDue || this.#isDue;
   }
 }

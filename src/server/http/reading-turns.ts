@@ -16,6 +16,13 @@ export interface Source {
 /** What has come of a connection at a time, when it was read last. */
 export type Brought = 'nothing' | 'little' | 'much';
 
+/** Where a connection waits to be read. */
+export interface Lane {
+  readonly name: string;
+  /** Whether it is one of many that hardly bring anything. */
+  readonly isLight: boolean;
+}
+
 interface Read {
   readonly source: Source;
   /** How much of it had been read when something was noted last. */
@@ -26,13 +33,13 @@ interface Read {
 /**
  * Turns in which connections are read. Node.js reads all that has come in one turn of the event loop, up to 64 KiB of each
  * connection: that may be dozens of requests, or thousands of tiny chunks or frames. So once a turn has been long, and
- * still more comes, no further connection is read in it. Each is then read in a turn of its own; of those that brought little
- * when they were read last, which most are, as many in one turn as may be read in a long one.
+ * still more comes, no further connection is read in it. Each is then read in a turn of its own; of those of known callers
+ * that brought little when they were read last, which most are, as many in one turn as may be read in a long one.
  */
 export class ReadingTurns {
-  readonly #laneOf: (socket: Socket, brought: Brought) => string;
+  readonly #laneOf: (socket: Socket, brought: Brought) => Lane;
   readonly #pace = createPace(1);
-  readonly #littlePace = createPace(mostInLongTurn);
+  readonly #lightPace = createPace(mostInLongTurn, { isLight: true });
   /** How each connection is read: paused, or as soon as something comes. */
   readonly #reads = new Map<Socket, Read>();
   readonly #shortBytes: number;
@@ -42,7 +49,7 @@ export class ReadingTurns {
    * `laneOf` gives the lane in which a connection waits that has brought this. What is no longer than `shortBytes` has
    * nothing wait.
    */
-  constructor(laneOf: (socket: Socket, brought: Brought) => string, shortBytes = 0) {
+  constructor(laneOf: (socket: Socket, brought: Brought) => Lane, shortBytes = 0) {
     this.#laneOf = laneOf;
     this.#shortBytes = shortBytes;
   }
@@ -92,8 +99,8 @@ export class ReadingTurns {
 
   async #readInTurn(socket: Socket, read: Read): Promise<void> {
     read.source.pause();
-    const pace = read.brought === 'little' ? this.#littlePace : this.#pace;
-    await pace.turn(this.#laneOf(socket, read.brought));
+    const { name, isLight } = this.#laneOf(socket, read.brought);
+    await (isLight ? this.#lightPace : this.#pace).turn(name);
     if (this.#reads.get(socket) === read) read.source.resume();
   }
 }

@@ -79,10 +79,9 @@ describe('a pace', () => {
   });
 
   test.each([
-    [1, 5],
-    [4, 20],
-  ])('goes on in every second turn, however long other work makes all of them: %i', async (perTurn, all) => {
-    const pace = createPace(perTurn);
+    ['one piece', createPace(4), 5],
+    ['as many light pieces as a turn has', createPace(4, { isLight: true }), 20],
+  ])('does %s in every second turn, however long others make all of them', async (_, pace, all) => {
     let turns = 0;
     const others = () => {
       isTurnShort();
@@ -116,7 +115,7 @@ describe('a pace', () => {
 
   test('goes on once no connection arrives, or in every 16th turn', async () => {
     const pace = createPace(4);
-    const pieces = Array.from({ length: 6 }, (_, at) => pace.turn(`caller ${at}`));
+    const pieces = Array.from({ length: 3 }, (_, at) => pace.turn(`caller ${at}`));
     let turns = 0;
     let isArriving = true;
     const others = () => {
@@ -125,15 +124,13 @@ describe('a pace', () => {
       if (turns < 1_000) setImmediate(others);
     };
     setImmediate(others);
-    await pieces[3];
-    expect(turns).toBeGreaterThanOrEqual(15);
-    expect(turns).toBeLessThan(19);
-    await pieces[4];
+    await pieces[0];
+    await pieces[1];
     expect(turns).toBeGreaterThanOrEqual(30);
     expect(turns).toBeLessThan(37);
     isArriving = false;
     const before = turns;
-    await pieces[5];
+    await pieces[2];
     expect(turns - before).toBeLessThan(5);
     turns = 1_000;
   });
