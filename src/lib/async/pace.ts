@@ -50,17 +50,13 @@ export function noteArrival(): void {
   hurriedTurns = 2;
 }
 
-/**
- * A pace of at most so many pieces of work in a turn of the event loop. Pieces that are `light` do next to nothing in
- * that turn: if others make all turns long, as many go on in every second one, and not one alone.
- */
-export function createPace(perTurn: number, { isLight = false } = {}): Pace {
-  return new LanePace(perTurn, isLight);
+/** A pace of at most so many pieces of work in a turn of the event loop. */
+export function createPace(perTurn: number): Pace {
+  return new LanePace(perTurn);
 }
 
 class LanePace implements Pace {
   readonly #perTurn: number;
-  readonly #isLight: boolean;
   /** What waits; the first lane is the next. */
   readonly #lanes = new Map<string, (() => void)[]>();
   #waiting = 0;
@@ -72,12 +68,9 @@ class LanePace implements Pace {
   #turnsWithout = 0;
   /** How many connections had arrived before this turn. */
   #arrivalsBefore = 0;
-  /** Whether all that this turn has go on, since none did in those before. */
-  #isDue = false;
 
-  constructor(perTurn: number, isLight: boolean) {
+  constructor(perTurn: number) {
     this.#perTurn = perTurn;
-    this.#isLight = isLight;
   }
 
   get isFree(): boolean {
@@ -166,15 +159,11 @@ class LanePace implements Pace {
     if (!this.#hasBegun && this.#waiting > 0) this.#turnsWithout += 1;
     this.#hasBegun = false;
     this.#arrivalsBefore = arrivals;
-    this.#isDue = false;
     this.#schedule();
   };
 
   #mayBegin(): boolean {
-    const isHeldBack = arrivals > this.#arrivalsBefore;
-    if (!isHeldBack && isTurnShort()) return true;
-    const isDue = isHeldBack ? this.#turnsWithout >= maxTurnsHeldBack : this.#turnsWithout > 0;
-    if (isDue && this.#isLight) this.#isDue = true;
-    return isDue || this.#isDue;
+    if (arrivals > this.#arrivalsBefore) return this.#turnsWithout >= maxTurnsHeldBack;
+    return isTurnShort() || this.#turnsWithout > 0;
   }
 }

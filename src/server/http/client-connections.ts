@@ -5,7 +5,7 @@ import { noteArrival } from '../../lib/async/pace.js';
 import { networkCaller, type Holding, type MemoryLedger } from '../../lib/memory-ledger.js';
 import { createWarnings, type Warn } from '../../lib/telemetry/rate-limited-log.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
-import { ReadingTurns, type Brought, type Lane } from './reading-turns.js';
+import { ReadingTurns, type Brought } from './reading-turns.js';
 
 /** The connections of clients: there are fewer than the system gives descriptors, and those of known callers stay. */
 export interface ClientConnections {
@@ -114,12 +114,9 @@ class Connections implements ClientConnections {
   }
 
   /** Those that are known do not wait behind others of their network, nor those that bring little behind much. */
-  #laneOf(socket: Socket, brought: Brought): Lane {
+  #laneOf(socket: Socket, brought: Brought): string {
     const { known, network } = this.#clients.get(socket)!;
-    return {
-      name: known ?? `${brought} of ${network}`,
-      isLight: known !== undefined && brought === 'little',
-    };
+    return known ?? `${brought} of ${network}`;
   }
 
   #forget(socket: Socket): void {

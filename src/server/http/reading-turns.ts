@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { createPace, isTurnShort } from '../../lib/async/pace.js';
 
-/** How many are read in a turn of the event loop that is long already, before further connections have to wait. */
+/** What is read in a turn of the event loop that is long already, before further connections have to wait. */
 const mostInLongTurn = 16;
 /** In bytes: what people bring at a time is no more than this. */
 const littleBytes = 2 * 1024;
@@ -16,13 +16,6 @@ export interface Source {
 /** What has come of a connection at a time, when it was read last. */
 export type Brought = 'nothing' | 'little' | 'much';
 
-/** Where a connection waits to be read. */
-export interface Lane {
-  readonly name: string;
-  /** Whether it is one of many that hardly bring anything. */
-  readonly isLight: boolean;
-}
-
 interface Read {
   readonly source: Source;
   /** How much of it had been read when something was noted last. */
@@ -33,13 +26,11 @@ interface Read {
 /**
  * Turns in which connections are read. Node.js reads all that has come in one turn of the event loop, up to 64 KiB of each
  * connection: that may be dozens of requests, or thousands of tiny chunks or frames. So once a turn has been long, and
- * still more comes, no further connection is read in it. Each is then read in a turn of its own; of those of known callers
- * that brought little when they were read last, which most are, as many in one turn as may be read in a long one.
+ * still more comes, no further connection is read in it, and each in a turn of its own.
  */
 export class ReadingTurns {
-  readonly #laneOf: (socket: Socket, brought: Brought) => Lane;
+  readonly #laneOf: (socket: Socket, brought: Brought) => string;
   readonly #pace = createPace(1);
-  readonly #lightPace = createPace(mostInLongTurn, { isLight: true });
   /** How each connection is read: paused, or as soon as something comes. */
   readonly #reads = new Map<Socket, Read>();
   readonly #shortBytes: number;
@@ -49,7 +40,7 @@ export class ReadingTurns {
    * `laneOf` gives the lane in which a connection waits that has brought this. What is no longer than `shortBytes` has
    * nothing wait.
    */
-  constructor(laneOf: (socket: Socket, brought: Brought) => Lane, shortBytes = 0) {
+  constructor(laneOf: (socket: Socket, brought: Brought) => string, shortBytes = 0) {
     this.#laneOf = laneOf;
     this.#shortBytes = shortBytes;
   }
@@ -99,8 +90,7 @@ export class ReadingTurns {
 
   async #readInTurn(socket: Socket, read: Read): Promise<void> {
     read.source.pause();
-    const { name, isLight } = this.#laneOf(socket, read.brought);
-    await (isLight ? this.#lightPace : this.#pace).turn(name);
+    await this.#pace.turn(this.#laneOf(socket, read.brought));
     if (this.#reads.get(socket) === read) read.source.resume();
   }
 }

@@ -12,7 +12,7 @@ import { Connection } from '../../../../src/server/ws/socket/connection.js';
 import { createTelemetry } from '../../../../src/lib/telemetry/telemetry.js';
 import { scrape } from '../../../support/metrics.js';
 
-const reading = new ReadingTurns(() => ({ name: '', isLight: false }));
+const reading = new ReadingTurns(() => '');
 
 /** Both ends of a new connection, with frames as the gateway has them handled. */
 async function connect() {
