@@ -1,7 +1,7 @@
 import { STATUS_CODES, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { isIP, type Socket } from 'node:net';
 import { createPace } from '../../lib/async/pace.js';
-import type { MemoryLedger } from '../../lib/memory-ledger.js';
+import type { Holding, MemoryLedger } from '../../lib/memory-ledger.js';
 import { maxDiscardedBytes } from '../../events/webhooks/request.js';
 import { longReading } from '../operation/admission.js';
 import { noStore, requestId } from './response-headers.js';
@@ -128,7 +128,14 @@ export function oneAtATime(
   laneOf = callerOf,
 ): RequestListener {
   const pace = createPace(begunPerTurn);
-  const waitingOf = new WeakMap<Socket, number>();
+  const waitingOf = new WeakMap<Socket, Set<Holding>>();
+  /** What waits on a connection. Node.js tells no request of its end once the connection was taken for an upgrade. */
+  function waitingOn(socket: Socket): Set<Holding> {
+    const holdings = new Set<Holding>();
+    waitingOf.set(socket, holdings);
+    socket.once('close', () => holdings.forEach((holding) => holding.release()));
+    return holdings;
+  }
   return (request, response) => {
     const isNext = response.socket !== null;
     const mayBegin = pace.isFree || probes.test(request.url!) || isDelivery(request);
@@ -139,18 +146,15 @@ export function oneAtATime(
     const buffers = Math.min(announcedLength(request), longReading);
     // Where there is no room to wait it is begun at once: nothing is given up for it, nor it for anything.
     if (isNext && !ledger.hasRoom(callerOf(request), heap, buffers)) return next(request, response);
-    const others = waitingOf.get(socket) ?? 0;
-    if (others === maxPipelined) return socket.destroy();
-    waitingOf.set(socket, others + 1);
+    const others = waitingOf.get(socket) ?? waitingOn(socket);
+    if (others.size === maxPipelined) return socket.destroy();
     const giveUp = isNext ? undefined : () => void socket.destroy();
     const waiting = ledger.open(callerOf(request), 'arriving', giveUp);
     if (!waiting.resize(heap, buffers)) return socket.destroy();
-    const release = () => waiting.release();
-    request.once('close', release);
+    others.add(waiting);
     const begin = () => {
-      waitingOf.set(socket, waitingOf.get(socket)! - 1);
-      request.off('close', release);
-      release();
+      others.delete(waiting);
+      waiting.release();
       if (!socket.destroyed) next(request, response);
     };
     const beginInTurn = () => void pace.do(begin, laneOf(request));

@@ -364,6 +364,27 @@ describe('pipelined requests', () => {
     }
   });
 
+  test('hold nothing once there were too many, and their connection is gone', async () => {
+    const ledger = createLedger();
+    let begun = 0;
+    const handle = oneAtATime(
+      ledger,
+      () => 'network',
+      () => void (begun += 1), // is never answered, so that all others wait
+    );
+    const server = createServer({ IncomingMessage: IncomingRequest }, handle).listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const opened = vi.spyOn(ledger, 'open');
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').on('error', () => undefined);
+    socket.resume().write(lines('GET', '/', []).repeat(200));
+    await once(socket, 'close');
+    expect(begun).toBe(1);
+    const held = () => opened.mock.results.map(({ value: { heap, buffers } }) => heap + buffers);
+    expect(held()).toHaveLength(maxPipelined);
+    await expect.poll(() => Math.max(...held())).toBe(0);
+  });
+
   test('are begun one after the other, and those of a client that has left not at all', async () => {
     const begun: string[] = [];
     let [underWay, most] = [0, 0];
