@@ -26,7 +26,7 @@ import { createSchema } from './api/schema.js';
 import { clientSdl } from './api/schema-text.js';
 import { SpareThread } from './lib/async/thread.js';
 import { lazy } from './lib/lazy.js';
-import { MemoryLedger } from './lib/memory-ledger.js';
+import { MemoryLedger } from './lib/memory/ledger.js';
 import { createSealer } from './lib/sealer.js';
 import type { SandboxInfo } from './server/pages/pages.js';
 import { startServer } from './server/server.js';

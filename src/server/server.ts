@@ -12,7 +12,7 @@ import type { Session } from '../domains/sessions/session.js';
 import type { Sessions } from '../domains/sessions/sessions.js';
 import type { Database } from '../store/database.js';
 import type { Telemetry } from '../lib/telemetry/telemetry.js';
-import { userCaller, type MemoryLedger } from '../lib/memory-ledger.js';
+import { userCaller, type MemoryLedger } from '../lib/memory/ledger.js';
 import { createAllowedOrigins, ownOrigins } from './operation/allowed-origins.js';
 import { cookieNameOf, createCallers } from './operation/authenticate.js';
 import {

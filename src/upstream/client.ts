@@ -15,7 +15,7 @@ import { createRecords } from '../lib/cache/per-caller.js';
 import { isLimit, secondsToWait } from './rate-limit-headers.js';
 import { createPace } from '../lib/async/pace.js';
 import { hasMoreValues, heapOfJson } from '../lib/json-size.js';
-import type { Holding } from '../lib/memory-ledger.js';
+import type { Holding } from '../lib/memory/ledger.js';
 import type { RateLimit } from '../lib/rate-limit.js';
 import type { Signal } from '../lib/async/abort.js';
 import { endSpan, failSpan, sendTrace, traceCall, type TracedWork } from '../lib/telemetry/tracing.js';

@@ -15,7 +15,7 @@ import { Fanout } from '../../src/server/live/fanout.js';
 import type { Outlet } from '../../src/server/live/outlet.js';
 import { createRules } from '../../src/server/operation/operation-rules.js';
 import { openDatabase } from './database.js';
-import { MemoryLedger } from '../../src/lib/memory-ledger.js';
+import { MemoryLedger } from '../../src/lib/memory/ledger.js';
 import { createTelemetry } from '../../src/lib/telemetry/telemetry.js';
 
 /** The gateway's own log and feed, on the database at `url`. */

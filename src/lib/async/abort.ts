@@ -1,4 +1,4 @@
-import type { OperationMemory } from '../operation-memory.js';
+import type { OperationMemory } from '../memory/operation-memory.js';
 import type { TracedWork } from '../telemetry/tracing.js';
 
 /** The operation that a signal belongs to: what is told of it to those who are called for it. */

@@ -1,7 +1,7 @@
 import { IncomingMessage } from 'node:http';
 import { maxBodyBytes } from '../../events/webhooks/request.js';
 import { isTurnShort } from '../../lib/async/pace.js';
-import type { Holding } from '../../lib/memory-ledger.js';
+import type { Holding } from '../../lib/memory/ledger.js';
 import { longReading, type Admission } from '../operation/admission.js';
 import type { ReadingTurns } from './reading-turns.js';
 import { pathOf } from './request-guards.js';

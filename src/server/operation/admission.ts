@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { createPace } from '../../lib/async/pace.js';
 import { createTurns } from '../../lib/async/turns.js';
-import type { MemoryLedger } from '../../lib/memory-ledger.js';
-import { OperationMemory } from '../../lib/operation-memory.js';
+import type { MemoryLedger } from '../../lib/memory/ledger.js';
+import { OperationMemory } from '../../lib/memory/operation-memory.js';
 
 /** Admits operations, whichever way they come: each waits for its turn, and holds memory until it ends. */
 export interface Admission {

@@ -1,5 +1,5 @@
 import { toJsonText } from '../../lib/json.js';
-import type { OperationMemory } from '../../lib/operation-memory.js';
+import type { OperationMemory } from '../../lib/memory/operation-memory.js';
 import type { Breathe } from './admission.js';
 
 /** In characters. A longer text is encoded before it is sent. */

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { LightAbortController, whenAborted } from '../../lib/async/abort.js';
-import type { OperationMemory } from '../../lib/operation-memory.js';
+import type { OperationMemory } from '../../lib/memory/operation-memory.js';
 import { whenClosed } from './when-closed.js';
 import { operationMs } from './cost/document-limits.js';
 

@@ -14,7 +14,7 @@ import type { Sessions } from '../../domains/sessions/sessions.js';
 import type { Feed } from '../../events/feed/feed.js';
 import type { IncomingMessage } from 'node:http';
 import { rateLimitHeaders } from '../../lib/rate-limit.js';
-import { userCaller } from '../../lib/memory-ledger.js';
+import { userCaller } from '../../lib/memory/ledger.js';
 import { LightAbortController } from '../../lib/async/abort.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import type { TrustedDocuments } from '../documents/trusted-documents.js';

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Place } from '../../events/log/log-position.js';
-import type { Holding } from '../../lib/memory-ledger.js';
+import type { Holding } from '../../lib/memory/ledger.js';
 import type { Done, Outlet } from '../live/outlet.js';
 import type { Breathe } from '../operation/admission.js';
 import { encodeText } from '../operation/answer-text.js';

@@ -5,7 +5,7 @@ import { createServer, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Context } from '../../../src/api/context.js';
-import { MemoryLedger } from '../../../src/lib/memory-ledger.js';
+import { MemoryLedger } from '../../../src/lib/memory/ledger.js';
 import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
 import { TrustedDocuments } from '../../../src/server/documents/trusted-documents.js';
 import { CompiledQueries } from '../../../src/server/http/compiled-queries.js';

@@ -12,7 +12,7 @@ import { createCursors } from '../../../src/graphql/relay/relay.js';
 import { createSealer } from '../../../src/lib/sealer.js';
 import { Fanout } from '../../../src/server/live/fanout.js';
 import { WebsocketOutlet } from '../../../src/server/ws/websocket-outlet.js';
-import { MemoryLedger } from '../../../src/lib/memory-ledger.js';
+import { MemoryLedger } from '../../../src/lib/memory/ledger.js';
 import { createRules } from '../../../src/server/operation/operation-rules.js';
 import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
 import { delivery, openTestLog } from '../../events/test-log.js';

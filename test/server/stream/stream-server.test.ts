@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { OperationMemory } from '../../../src/lib/operation-memory.js';
+import { OperationMemory } from '../../../src/lib/memory/operation-memory.js';
 import { Fanout } from '../../../src/server/live/fanout.js';
 import { scrape } from '../../support/metrics.js';
 import { startTestbed, type Testbed } from '../../support/testbed.js';

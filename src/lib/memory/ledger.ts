@@ -1,7 +1,7 @@
 import { Expendable } from './expendable.js';
-import { processLimits, type Limits } from './memory-limits.js';
-import type { Telemetry } from './telemetry/telemetry.js';
-import { createWarnings } from './telemetry/rate-limited-log.js';
+import { processLimits, type Limits } from './limits.js';
+import type { Telemetry } from '../telemetry/telemetry.js';
+import { createWarnings } from '../telemetry/rate-limited-log.js';
 
 /**
  * What memory is held for: bytes that `arriving` requests have sent, what was `parsed` of them, operations that are

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { endpointCaller, MemoryLedger, networkCaller } from '../../src/lib/memory-ledger.js';
-import { createTelemetry } from '../../src/lib/telemetry/telemetry.js';
+import { endpointCaller, MemoryLedger, networkCaller } from '../../../src/lib/memory/ledger.js';
+import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
 
 const mebibyte = 2 ** 20;
 const limits = { heap: 256 * mebibyte, buffers: 128 * mebibyte };

@@ -1,4 +1,4 @@
-/** What can be given up, in bytes. */
+/** What can be given up, in bytes; of less than 4 GiB. */
 export interface Given {
   readonly heap: number;
   readonly buffers: number;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Expendable, type Given } from '../../src/lib/expendable.js';
+import { Expendable, type Given } from '../../../src/lib/memory/expendable.js';
 
 test('what can be given up goes by size and age: neither what holds little, nor the latest', () => {
   const all = new Expendable<Given & { heap: number; name: string }>();
