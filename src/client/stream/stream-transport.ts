@@ -30,9 +30,10 @@ export function createStreamTransport(options: HttpOptions): Transport {
   }
 
   return {
-    subscribe({ query, variables: { after, ...variables } }, sink) {
+    subscribe({ query, variables }, sink) {
+      const { after, ...others } = variables;
       if (typeof after !== 'string') return start({ query, variables }, sink);
-      return streams.join(query, variables, after, sink).stop;
+      return streams.join(query, others, after, sink).stop;
     },
     restart: () => open.forEach((stream) => stream.cut()),
     wake: () => open.forEach((stream) => stream.isSilent && stream.cut()),

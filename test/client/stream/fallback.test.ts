@@ -133,3 +133,8 @@ test('a cursor of another log is CURSOR_EXPIRED', async () => {
   const { ended } = follow(connect({ url: another.url, token }), await liveCursor());
   await expect(ended).rejects.toMatchObject({ code: 'CURSOR_EXPIRED', status: 410 });
 });
+
+test('an `after` that is no string is refused by the gateway, and one that JSON cannot express fails at once', async () => {
+  await expect(follow(connect(), 10 as never).ended).rejects.toMatchObject({ code: 'BAD_USER_INPUT' });
+  await expect(follow(connect(), 10n as never).ended).rejects.toThrow('BigInt');
+});
