@@ -50,7 +50,10 @@ class NatsRelay implements Relay {
       down: 'NATS is away; events are read from the database until it is back',
     });
     this.#warn = createWarnings(options.telemetry);
-    options.telemetry.metrics.relayConnected.of().value = 0;
+    const { relayConnected, relayRefused } = options.telemetry.metrics;
+    relayConnected.of().value = 0;
+    // At zero, so that Prometheus sees the first one as an increase.
+    for (const reason of ['unreadable', 'forked']) relayRefused.of(reason);
     void this.#run();
   }
 
