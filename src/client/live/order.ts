@@ -19,12 +19,12 @@ export function matches(filter: Filter, entity: Entity): boolean {
   return Object.entries(filter ?? {}).every(([field, value]) => value == null || entity[field] === value);
 }
 
-const dateTime = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:[.,](\d+))? ?(Z|[+-]\d\d(?::?\d\d)?)?$/i;
+const dateTime =
+  /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:[.,](\d+))? ?(?:Z|([+-]\d\d)(?::?(\d\d))?)?$/i;
 
 /** A time as milliseconds and the fraction below a second, to any digit; undefined if it is written in another way. */
 function instantOf(text: string): readonly [ms: number, fraction: string] | undefined {
-  const [, day, time, fraction = '', zone = 'Z'] = dateTime.exec(text) ?? [];
-  const [, hours, minutes = '00'] = /^([+-]\d\d):?(\d\d)?$/.exec(zone) ?? [];
+  const [, day, time, fraction = '', hours, minutes = '00'] = dateTime.exec(text) ?? [];
   const ms = Date.parse(`${day}T${time}${hours ? `${hours}:${minutes}` : 'Z'}`);
   return Number.isNaN(ms) ? undefined : [ms, fraction.replace(/0+$/, '')];
 }
