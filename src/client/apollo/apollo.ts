@@ -13,8 +13,9 @@ import { OperationTypeNode } from 'graphql';
 import type { Sink, Trivium } from '../core/trivium.js';
 import { ask } from '../live/ask.js';
 import type { CoveredList } from '../live/cover.js';
-import { canonical, Coverage, edgeTypes, isNext } from '../live/coverage.js';
-import { replaced, type Entity, type Filter } from '../live/order.js';
+import { Coverage, edgeTypes, isNext } from '../live/coverage.js';
+import { matches, replaced, type Entity } from '../live/order.js';
+import { listKey } from '../live/root-fields.js';
 import { onViewer } from '../live/viewer.js';
 
 /** What an application may add to the client that `createApolloClient` makes: all options of Apollo Client, too. */
@@ -43,7 +44,7 @@ export function createApolloClient(
   const cache = createCache(config);
   const coverage = new Coverage({
     trivium,
-    apply: (list, entity) => place(cache, list, entity),
+    apply: createPlacing(cache),
     expired: () => void client.resetStore().catch(() => {}),
   });
   const client = new ApolloClient({
@@ -107,7 +108,7 @@ function createCache({ typePolicies = {}, ...config }: InMemoryCacheConfig = {})
  * the list. A row that an update has brought meanwhile stays where it is. A page of a list that was replaced since is left out.
  */
 const pages: FieldPolicy<CachedList> = {
-  keyArgs: ['filter'],
+  keyArgs: (args) => listKey(args ?? {}),
   merge(existing, incoming, { args, readField }) {
     const { after, before } = args ?? {};
     const isAfter = after != null;
@@ -127,40 +128,49 @@ const pages: FieldPolicy<CachedList> = {
 /** The same, kept apart by the length of a page too: a row may show the last event of what another place shows many of. */
 const nestedPages: FieldPolicy<CachedList> = { ...pages, keyArgs: ['first', 'last', 'pinned'] };
 
-/** Puts an entity where it belongs in a cached list, or takes it out. */
-function place(cache: InMemoryCache, list: CoveredList, entity: Entity): void {
-  const filter = canonical(list.filter);
-  const modify = (existing: CachedList, options: FieldFunctionOptions) =>
-    filterOf(options.storeFieldName) === filter ? withEdge(existing, list, entity, options) : existing;
-  cache.modify({ fields: { [list.family]: modify as never } });
+interface Change {
+  readonly list: CoveredList;
+  readonly entity: Entity;
 }
 
-/** The filters by which fields are stored, as `canonical` has them: each event looks at each of them for each list. */
-const filters = new Map<string, string>();
-
-/** The filter for which a field is stored: of `shipments:{"filter":…}`, or of `shipments`. */
-function filterOf(storeFieldName: string): string {
-  const known = filters.get(storeFieldName);
-  if (known !== undefined) return known;
-  const at = storeFieldName.indexOf(':');
-  const args = (at < 0 ? {} : JSON.parse(storeFieldName.slice(at + 1))) as { readonly filter?: Filter };
-  const filter = canonical(args.filter);
-  filters.set(storeFieldName, filter);
-  return filter;
+/**
+ * Returns what puts an entity where it belongs in a cached list, or takes it out. What comes in one turn, as an event does
+ * for each list, is done in one go, since the cache looks at all its lists each time.
+ */
+function createPlacing(cache: InMemoryCache): (list: CoveredList, entity: Entity) => void {
+  let waiting = new Map<string, Change[]>();
+  const placeAll = () => {
+    const changes = waiting;
+    waiting = new Map();
+    const modify = (existing: CachedList, options: FieldFunctionOptions) =>
+      (changes.get(options.storeFieldName) ?? []).reduce(
+        (list, change) => withEdge(list, change, options),
+        existing,
+      );
+    cache.modify({ fields: { shipments: modify as never, payments: modify as never } });
+  };
+  return (list, entity) => {
+    if (waiting.size === 0) queueMicrotask(placeAll);
+    const name = `${list.family}:${listKey(list)}`; // under which `pages` has the cache store it
+    const changes = waiting.get(name) ?? [];
+    waiting.set(name, [...changes, { list, entity }]);
+  };
 }
 
 function withEdge(
   existing: CachedList,
-  { family, filter, end }: CoveredList,
-  entity: Entity,
+  { list: { family, filter, end }, entity }: Change,
   { readField, toReference }: FieldFunctionOptions,
 ): CachedList {
+  const edges = new Map((existing.edges ?? []).map((edge) => [readField('id', edge.node), edge]));
+  if (!edges.has(entity.id) && !matches(filter, entity)) return existing; // before all rows are read
   const fields = ['id', 'revision', 'updatedAt', 'shipmentId', 'paymentId'];
   const read = (node: Reference) =>
     Object.fromEntries(fields.map((name) => [name, readField(name, node)])) as unknown as Entity;
-  const edges = new Map((existing.edges ?? []).map((edge) => [readField('id', edge.node), edge]));
   const entities = [...edges.values()].map(({ node }) => read(node));
-  const after = replaced({ entities, hasMore: end !== undefined, end }, filter, entity);
+  const before = { entities, hasMore: end !== undefined, end };
+  const after = replaced(before, filter, entity);
+  if (after === before) return existing;
   const node = toReference(entity as never, true)!;
   const created = { __typename: edgeTypes[family], cursor: '', node };
   return { ...existing, edges: after.entities.map(({ id }) => edges.get(id) ?? created) };

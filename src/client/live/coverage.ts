@@ -7,7 +7,7 @@ import type { Trivium } from '../core/trivium.js';
 import { Cover, type CoveredList, type List } from './cover.js';
 import { Freshest } from './freshest.js';
 import { isPlaceable, matches, type Entity, type Filter } from './order.js';
-import { argumentsOf, responseName, rootFields } from './root-fields.js';
+import { type Arguments, argumentsOf, listKey, responseName, rootFields } from './root-fields.js';
 import { createStreams, type Streams } from './streams.js';
 import type { Family } from './store.js';
 
@@ -26,8 +26,6 @@ interface Page {
   readonly edges?: readonly { readonly node: Entity }[];
   readonly pageInfo?: { readonly hasNextPage?: boolean; readonly endCursor?: string | null };
 }
-
-type Variables = Readonly<Record<string, unknown>>;
 
 /** Of which family the lists and updates of these root fields are. */
 export const families: Readonly<Record<string, Family>> = {
@@ -94,7 +92,7 @@ export class Coverage {
     const sink = calledBack(given);
     const [field] = rootFields(document);
     const family = field && families[field.name.value];
-    const { filter } = field ? argumentsOf(field, variables) : {};
+    const { filter } = field ? argumentsOf(document, field, variables) : {};
     const coversAll = family && Object.values(filter ?? {}).every((value) => value == null);
     const next = (answer: Answer) => sink.next(this.#freshest.refresh(answer));
     let place = variables;
@@ -191,8 +189,10 @@ export class Coverage {
    * the answer, or its failure.
    */
   #awaitPages(document: DocumentNode, variables: object): () => void {
-    const paged = rootFields(document).filter((field) => argumentsOf(field, variables)['after'] != null);
-    const found = paged.flatMap((field) => this.#lists.get(this.#keyOf(field, variables)) ?? []);
+    const found = rootFields(document).flatMap((field) => {
+      const args = argumentsOf(document, field, variables);
+      return (args['after'] != null && this.#lists.get(this.#keyOf(field, args))) || [];
+    });
     const waits = found.map((list) => [list, new Map<string, Entity>()] as const);
     for (const [list, entities] of waits) list.meanwhile.add(entities);
     return () => {
@@ -222,21 +222,25 @@ export class Coverage {
     const fields = rootFields(document).filter((field) => families[field.name.value]);
     const noted = fields.map((field) => {
       const name = responseName(field);
-      return [name, this.#noteList(field, variables, data[name] as Page, liveCursor)];
+      const args = argumentsOf(document, field, variables);
+      return [name, this.#noteList(field, args, data[name] as Page, liveCursor)];
     });
     return { ...data, ...Object.fromEntries(noted) };
   }
 
-  /** Keeps in mind where a list of an answer is; returns it without what is known not to belong to it any more. */
-  #noteList(field: FieldNode, variables: object, page: Page, liveCursor: string): Page {
+  /**
+   * Keeps in mind where a list of an answer is, if it begins at the start; returns it without what is known not to belong to
+   * it any more.
+   */
+  #noteList(field: FieldNode, args: Arguments, page: Page, liveCursor: string): Page {
     const family = families[field.name.value];
-    const { after, before, filter } = argumentsOf(field, variables) as { filter?: Filter } & Variables;
+    const { after, before, last, filter } = args as { filter?: Filter } & Arguments;
     if (!family || !page?.edges) return page;
-    const key = this.#keyOf(field, variables);
+    const key = this.#keyOf(field, args);
     const { hasNextPage, endCursor } = page.pageInfo ?? {};
     const end = hasNextPage ? page.edges.at(-1)?.node : undefined;
     const known = this.#lists.get(key);
-    if (after == null && before == null) {
+    if (after == null && before == null && last == null) {
       const selection = this.#selectionOf(field);
       const place = { end, endCursor, cursor: liveCursor, meanwhile: new Set<never>() };
       const list: List = { family, filter, selection, ...place };
@@ -250,9 +254,8 @@ export class Coverage {
     return { ...page, edges: page.edges.filter(belongs) };
   }
 
-  #keyOf(field: FieldNode, variables: object): string {
-    const { filter } = argumentsOf(field, variables) as { filter?: Filter };
-    return JSON.stringify([families[field.name.value], canonical(filter), this.#selectionOf(field)]);
+  #keyOf(field: FieldNode, args: Arguments): string {
+    return JSON.stringify([families[field.name.value], listKey(args), this.#selectionOf(field)]);
   }
 
   #selectionOf(field: FieldNode): string | undefined {
@@ -272,7 +275,7 @@ function refusalOf({ code, message }: TriviumError): Answer {
 }
 
 function withoutAfter(variables: object): object {
-  const { after: _, ...others } = variables as Variables;
+  const { after: _, ...others } = variables as Arguments;
   return others;
 }
 
@@ -290,10 +293,4 @@ export function isNext(after: unknown, endCursor: unknown): boolean {
 /** What is selected of a list, as a text. */
 export function selectionOf({ selectionSet }: FieldNode): string {
   return selectionSet ? print(selectionSet) : '';
-}
-
-/** A filter in one way of writing it. */
-export function canonical(filter: Filter): string {
-  const given = Object.entries(filter ?? {}).filter(([, value]) => value != null);
-  return JSON.stringify(given.toSorted(([one], [other]) => (one < other ? -1 : 1)));
 }

@@ -1,5 +1,7 @@
 import { Kind, valueFromASTUntyped, type DocumentNode, type FieldNode, type SelectionSetNode } from 'graphql';
 
+export type Arguments = Readonly<Record<string, unknown>>;
+
 /** The fields that a document selects of the root types, those in fragments included. */
 export function rootFields({ definitions }: DocumentNode): readonly FieldNode[] {
   const fieldsOf = ({ selections }: SelectionSetNode): readonly FieldNode[] =>
@@ -21,11 +23,38 @@ export function responseName({ alias, name }: FieldNode): string {
   return (alias ?? name).value;
 }
 
-/** The values of a field's arguments. */
-export function argumentsOf(field: FieldNode, variables: object): Readonly<Record<string, unknown>> {
+/** The values of a field's arguments; a variable that is not given has its default. */
+export function argumentsOf(document: DocumentNode, field: FieldNode, variables: object): Arguments {
+  const given: Arguments = { ...defaultsOf(document), ...withoutUndefined(variables) };
   const named = (field.arguments ?? []).map(({ name, value }) => [
     name.value,
-    valueFromASTUntyped(value, variables as Record<string, unknown>),
+    valueFromASTUntyped(value, given),
   ]);
-  return Object.fromEntries(named) as Readonly<Record<string, unknown>>;
+  return Object.fromEntries(named) as Arguments;
+}
+
+function defaultsOf({ definitions }: DocumentNode): object {
+  const defined = definitions.flatMap((one) =>
+    one.kind === Kind.OPERATION_DEFINITION ? (one.variableDefinitions ?? []) : [],
+  );
+  return Object.fromEntries(
+    defined.flatMap(({ variable, defaultValue }) =>
+      defaultValue ? [[variable.name.value, valueFromASTUntyped(defaultValue)]] : [],
+    ),
+  );
+}
+
+/** What is undefined is not sent. */
+function withoutUndefined(variables: object): object {
+  return Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== undefined));
+}
+
+/**
+ * What keeps the lists of a field apart: their filter, and whether they begin at the end. Lists that have it in common are
+ * one, whatever the length of their pages.
+ */
+export function listKey({ filter, last }: { readonly filter?: unknown; readonly last?: unknown }): string {
+  const given = Object.entries(filter ?? {}).filter(([, value]) => value != null);
+  const sorted = given.toSorted(([one], [other]) => (one < other ? -1 : 1));
+  return (last == null ? '' : 'last') + JSON.stringify(sorted);
 }

@@ -1,6 +1,7 @@
 import type { Environment, HandleFieldPayload, RecordProxy, RecordSourceProxy } from 'relay-runtime';
 import type { CoveredList } from '../live/cover.js';
-import { canonical, edgeTypes, families } from '../live/coverage.js';
+import { edgeTypes, families } from '../live/coverage.js';
+import { listKey, type Arguments } from '../live/root-fields.js';
 import { replaced, type Entity, type Filter, type Stretch } from '../live/order.js';
 import type { Family } from '../live/store.js';
 import { relay } from './runtime.js';
@@ -30,7 +31,7 @@ export class Connections {
   /** Puts an entity where it belongs in all connections of a list, or takes it out. */
   apply(environment: Environment, { family, filter }: CoveredList, entity: Entity): void {
     const concerned = [...this.#known].filter(
-      ([, known]) => known.family === family && canonical(known.filter) === canonical(filter),
+      ([, known]) => known.family === family && listKey(known) === listKey({ filter }),
     );
     environment.commitUpdate((store) => {
       write(store, family, entity);
@@ -44,10 +45,12 @@ export class Connections {
     const page = root.getLinkedRecord(fieldKey);
     const list = root.getLinkedRecord(handleKey);
     if (dataID !== root.getDataID() || !family || !page || !list) return;
-    const { after, before, filter } = args as { readonly filter?: Filter } & Record<string, unknown>;
+    const { after, before, last, filter } = args as { readonly filter?: Filter } & Arguments;
     const known = this.#known.get(handleKey);
     // Relay leaves out a page that does not go on where the list ends; the start says nothing about the end.
     if (known && (before != null || (after != null && endCursorOf(page) !== endCursorOf(list)))) return;
+    // A list that begins at the end lacks the newest rows.
+    if (last != null) return void this.#known.delete(handleKey);
     const nodes = nodesOf(page).map(entityOf);
     const end = page.getLinkedRecord('pageInfo')?.getValue('hasNextPage') ? nodes.at(-1) : undefined;
     const connection = { family, filter, end };

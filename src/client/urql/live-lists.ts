@@ -1,8 +1,8 @@
 import { Kind, type DocumentNode, type FieldNode } from 'graphql';
 import type { CoveredList } from '../live/cover.js';
-import { canonical, edgeTypes, families, isNext, selectionOf } from '../live/coverage.js';
+import { edgeTypes, families, isNext, selectionOf } from '../live/coverage.js';
 import { withEntity, type Entity, type Filter, type Stretch } from '../live/order.js';
-import { argumentsOf, responseName, rootFields } from '../live/root-fields.js';
+import { argumentsOf, listKey, responseName, rootFields } from '../live/root-fields.js';
 
 /** How many answers are remembered, for when their lists are shown again. */
 const remembered = 500;
@@ -67,9 +67,10 @@ export class LiveLists {
   take({ key, query, variables }: Asked, data: Data): void {
     for (const field of liveFields(query)) {
       const page = data[responseName(field)] as Page | null | undefined;
-      const list = keyOf(field, variables);
-      if (page?.edges)
-        this.#lists.set(list, joined(this.#lists.get(list), page, argumentsOf(field, variables ?? {})));
+      if (!page?.edges) continue;
+      const args = argumentsOf(query, field, variables ?? {});
+      const list = keyOf(field, args);
+      this.#lists.set(list, joined(this.#lists.get(list), page, args));
     }
     this.#answers.delete(key);
     this.#answers.set(key, data);
@@ -79,7 +80,7 @@ export class LiveLists {
 
   /** Puts an entity where it belongs in a list, or takes it out; returns whether that changed anything. */
   apply({ family, filter, selection, end }: CoveredList, entity: Entity): boolean {
-    const key = JSON.stringify([family, canonical(filter), selection]);
+    const key = JSON.stringify([family, listKey({ filter }), selection]);
     const page = this.#lists.get(key);
     if (!page?.edges) return false;
     const entities = page.edges.map(({ node }) => node);
@@ -94,9 +95,9 @@ export class LiveLists {
   read(operation: Asked): Data | undefined {
     const { query, variables } = operation;
     const isMissing = liveFields(query).some((field) => {
-      const { pageInfo: { endCursor, hasNextPage } = {} } = this.#lists.get(keyOf(field, variables)) ?? {};
-      const { after } = argumentsOf(field, variables ?? {});
-      return hasNextPage === true && after != null && after === endCursor;
+      const args = argumentsOf(query, field, variables ?? {});
+      const { pageInfo: { endCursor, hasNextPage } = {} } = this.#lists.get(keyOf(field, args)) ?? {};
+      return hasNextPage === true && args['after'] != null && args['after'] === endCursor;
     });
     return isMissing ? undefined : this.shown(operation);
   }
@@ -107,7 +108,8 @@ export class LiveLists {
     if (!answer) return undefined;
     const lists = liveFields(query).map((field) => {
       const name = responseName(field);
-      return [name, this.#lists.get(keyOf(field, variables)) ?? answer[name]] as const;
+      const list = keyOf(field, argumentsOf(query, field, variables ?? {}));
+      return [name, this.#lists.get(list) ?? answer[name]] as const;
     });
     if (lists.every(([name, list]) => answer[name] === list)) return answer;
     const shown = { ...answer, ...Object.fromEntries(lists) };
@@ -121,9 +123,8 @@ export class LiveLists {
   }
 }
 
-function keyOf(field: FieldNode, variables: Asked['variables']): string {
-  const { filter } = argumentsOf(field, variables ?? {}) as { readonly filter?: Filter };
-  return JSON.stringify([families[field.name.value], canonical(filter), selectionOf(field)]);
+function keyOf(field: FieldNode, args: Data): string {
+  return JSON.stringify([families[field.name.value], listKey(args), selectionOf(field)]);
 }
 
 /** A list with one more page; anything but a next or previous page takes its place. */

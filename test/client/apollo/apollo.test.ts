@@ -144,6 +144,36 @@ interface Deliveries {
   };
 }
 
+test('keeps a list from the end apart from one from the start', async () => {
+  const answers = ['first', 'last'].values();
+  const trivium = {
+    session: { status: 'unknown' },
+    onSession: () => () => {},
+    refresh: () => Promise.resolve(),
+    execute() {
+      const node = { __typename: 'Shipment', id: answers.next().value! };
+      const shipments = { __typename: 'ShipmentConnection', edges: [{ __typename: 'ShipmentEdge', node }] };
+      return Promise.resolve({ data: { shipments } });
+    },
+  } as unknown as Trivium;
+  const apollo = createApolloClient(trivium);
+  const query: TypedDocumentNode<Pick<Lists, 'shipments'>, object> = gql`
+    query ($first: Int, $last: Int) {
+      shipments(first: $first, last: $last) {
+        edges {
+          node {
+            id
+          }
+        }
+      }
+    }
+  `;
+  for (const variables of [{ first: 1 }, { last: 1 }]) await apollo.query({ query, variables });
+  const shown = async (variables: object) =>
+    (await apollo.query({ query, variables })).data!.shipments!.edges.map(({ node }) => node.id);
+  expect([await shown({ first: 1 }), await shown({ last: 1 })]).toEqual([['first'], ['last']]);
+});
+
 test('pages what has no id, as webhook deliveries', async () => {
   const query: TypedDocumentNode<Deliveries, { readonly first: number; readonly after?: string | null }> =
     gql`

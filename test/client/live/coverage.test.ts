@@ -5,6 +5,9 @@ import type { Sink, Trivium } from '../../../src/client/core/trivium.js';
 import { Coverage } from '../../../src/client/live/coverage.js';
 import { collectUncaught } from '../uncaught.js';
 
+const listQuery = parse('{ liveCursor shipments(first: 1) { edges { node { id } } } }');
+const allUpdates = parse('subscription { shipmentUpdates { cursor } }');
+
 test('a cache whose place does not count, however often it is asked for, is asked for ever more rarely', async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
@@ -145,6 +148,40 @@ test('what an application throws as it hears of an update keeps no list from it'
   await expect.poll(() => uncaught).toEqual([failure, failure, failure]);
 });
 
+test.each([
+  ['(last: 2)', {}, []],
+  ['(filter: { stage: CREATED })', {}, [{ stage: 'CREATED' }]],
+  ['(filter: $filter)', {}, [{ stage: 'DELIVERED' }]],
+  ['(filter: $filter)', { filter: undefined }, [{ stage: 'DELIVERED' }]],
+  ['(filter: $filter)', { filter: null }, [null]],
+])(
+  'with shipments%s and %o, what is told of an update are the lists %o',
+  async (args, variables, filters) => {
+    const sinks: Sink[] = [];
+    const trivium = {
+      session: { status: 'signed-in' },
+      execute: () => Promise.resolve({ data: { liveCursor: 'begun', shipments: { edges: [] } } }),
+      subscribe(_: unknown, __: unknown, sink: Sink) {
+        sinks.push(sink);
+        return () => {};
+      },
+    } as unknown as Trivium;
+    const told: unknown[] = [];
+    const apply = ({ filter }: { readonly filter: unknown }) => void told.push(filter);
+    const coverage = new Coverage({ trivium, apply, expired: () => {} });
+    const given = args.includes('$') ? '($filter: ShipmentFilter = { stage: DELIVERED })' : '';
+    await coverage.execute(
+      parse(`query${given} { liveCursor shipments${args} { edges { node { id } } } }`),
+      variables,
+    );
+    const sink = { next: () => {}, error: () => {}, complete: () => {} };
+    onTestFinished(coverage.subscribe(allUpdates, {}, sink));
+    const shipment = { id: '1', revision: 1, updatedAt: '2026-01-01T00:00:00Z', stage: 'CREATED' };
+    sinks[0]!.next({ data: { shipmentUpdates: { cursor: 'first', shipment } } });
+    expect(told).toEqual(filters);
+  },
+);
+
 /** A client whose lists are answered from `cursors`, one after the other, and whose subscriptions are fed by `tell`. */
 function fedTrivium(cursors: readonly string[]) {
   const running = new Set<{ readonly after: unknown; readonly sink: Sink }>();
@@ -164,9 +201,6 @@ function fedTrivium(cursors: readonly string[]) {
   };
   return { trivium, tell, begun: () => [...running].map(({ after }) => after) };
 }
-
-const listQuery = parse('{ liveCursor shipments(first: 1) { edges { node { id } } } }');
-const allUpdates = parse('subscription { shipmentUpdates { cursor } }');
 
 test('a subscription that began without a list goes on with the one that came, and is held no longer', async () => {
   const { trivium, tell, begun } = fedTrivium(['2']);
