@@ -3,8 +3,8 @@ import { LaterJson } from './json.js';
 /** What a byte of JSON takes once it is parsed, in bytes of V8's heap (measured with Node.js 20 to 24): two, and this. */
 const weights = weightsOf({ '{': 66, '[': 58, ':': 42, ',': 18, '"': 12 });
 
-function weightsOf(characters: Readonly<Record<string, number>>): Uint8Array {
-  const all = new Uint8Array(256);
+function weightsOf(characters: Readonly<Record<string, number>>): Int8Array {
+  const all = new Int8Array(256);
   for (const [character, weight] of Object.entries(characters)) all[character.charCodeAt(0)] = weight;
   return all;
 }
@@ -32,12 +32,20 @@ export function hasMoreValues(text: Uint8Array, most: number): boolean {
   return text.length > most && weigh(text, beginnings, most) > most;
 }
 
+/** What begins and ends a level of nesting. */
+const levels = weightsOf({ '[': 1, '{': 1, ']': -1, '}': -1 });
+
+/** Whether a JSON text is nested in more levels than this: to parse some takes four times as long as other texts. */
+export function isDeeper(text: Uint8Array, most: number): boolean {
+  return text.length > most && weigh(text, levels, most) > most;
+}
+
 const [quote, backslash] = [0x22, 0x5c];
 /** In bytes: from here on, the end of a string is sought by `indexOf`. */
 const longString = 64;
 
 /** The weights of all that is outside of strings, and of the quotes around them; stops where these exceed `most`. */
-function weigh(text: Uint8Array, weightOf: Uint8Array, most: number): number {
+function weigh(text: Uint8Array, weightOf: Int8Array, most: number): number {
   let weight = 0;
   let isString = false;
   let began = 0;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { hasMoreValues, heapOfJson } from '../../src/lib/json-size.js';
+import { hasMoreValues, heapOfJson, isDeeper } from '../../src/lib/json-size.js';
 
 test.each([
   ['[1,2,3]', 3],
@@ -9,6 +9,16 @@ test.each([
 ])('counts the commas and opening brackets outside of strings: %s', (text, count) => {
   const bytes = Buffer.from(text);
   expect([hasMoreValues(bytes, count - 1), hasMoreValues(bytes, count)]).toEqual([true, false]);
+});
+
+test.each([
+  ['[1,[2],{"a":{}}]', 3],
+  ['[[],[],[[]]]', 3],
+  [String.raw`["[[[[\"[[[[",{}]`, 2],
+  ['{"a":'.repeat(200) + '1' + '}'.repeat(200), 200],
+])('finds how deep a text is nested outside of its strings: %s', (text, depth) => {
+  const bytes = Buffer.from(text);
+  expect([isDeeper(bytes, depth - 1), isDeeper(bytes, depth)]).toEqual([true, false]);
 });
 
 test('finds the end of a long string', () => {

@@ -11,7 +11,7 @@ import {
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createSchema } from '../support/schema.js';
 import { allGrants, codesOf, demo, startTestbed, type Testbed } from '../support/testbed.js';
-import { deepFragments, excessiveVariables, minimalOperation } from './documents.js';
+import { deepFragments, excessiveVariables, minimalOperation, nested } from './documents.js';
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f-]{27}$/;
 const allowedOrigin = 'https://app.example';
@@ -257,6 +257,15 @@ describe('GraphQL over HTTP', () => {
       expect((await post(withValues(49_996, '[{,'.repeat(100_000)))).status).toBe(200);
       const answer = await post(`${withValues(49_997).slice(0, -1)} is no JSON`);
       const message = 'The request has more than 50000 values.';
+      expect([answer.status, answer.body]).toEqual([400, refused(message, 'QUERY_TOO_COMPLEX')]);
+    });
+
+    test('that is nested deeper than any operation needs is refused before it is parsed', async () => {
+      const withLevels = (count: number) =>
+        `{"query":"{ __typename }","variables":{"text":"${'['.repeat(300)}","x":${nested('[', count)}}}`;
+      expect((await post(withLevels(200))).status).toBe(200);
+      const answer = await post(`${withLevels(201).slice(0, -1)} is no JSON`);
+      const message = 'The request is nested more than 202 levels deep.';
       expect([answer.status, answer.body]).toEqual([400, refused(message, 'QUERY_TOO_COMPLEX')]);
     });
 

@@ -15,6 +15,7 @@ import {
   maxMutations,
   maxName,
   maxGiven,
+  maxRequestDepth,
   maxRequestValues,
   operationMs,
   parseOptions,
@@ -85,6 +86,7 @@ const requests = [
   ],
   ['body of a request or webhook', mebibytes(maxBodyBytes), '`413`'],
   ['values of a request over HTTP: its commas and opening brackets', count(maxRequestValues), tooComplex],
+  ['levels of nesting of a request over HTTP', count(maxRequestDepth), tooComplex],
   ['requests that wait on one connection', count(maxPipelined), 'the connection is closed'],
   ['headers of a request', count(keptHeaders - 1), '`431`'],
   [

@@ -8,7 +8,7 @@ import {
 } from 'graphql';
 import type { Context } from '../../../api/context.js';
 import { OperationTooComplex } from '../../../graphql/errors.js';
-import { hasMoreValues, isLongerAsJson } from '../../../lib/json-size.js';
+import { hasMoreValues, isDeeper, isLongerAsJson } from '../../../lib/json-size.js';
 import { tokensOf } from './tokens.js';
 import { nestingOf } from './document-depth.js';
 
@@ -21,6 +21,8 @@ export const operationMs = 30_000;
 export const parseOptions = { maxTokens: 5_000 } as const;
 /** How deep an operation, with its fragments expanded, and its variables may be nested. */
 export const maxDepth = 200;
+/** How deep a request may be nested: its variables, inside of the object that has them. */
+export const maxRequestDepth = maxDepth + 2;
 /** How many lines a document may have. */
 export const maxLines = 10_000;
 /** In characters. GraphQL repeats names in its errors, and there may be a hundred of those. */
@@ -67,11 +69,14 @@ export function tooComplex(message: string): GraphQLError {
 
 /**
  * Why a request over HTTP is refused before it is parsed: a megabyte of empty objects takes half a second to make, to
- * look at and to let go of.
+ * look at and to let go of, and one of lists in lists a tenth to parse.
  */
 export function refuseRequest(json: Uint8Array): GraphQLError | undefined {
-  if (!hasMoreValues(json, maxRequestValues)) return undefined;
-  return tooComplex(`The request has more than ${maxRequestValues} values.`);
+  if (hasMoreValues(json, maxRequestValues))
+    return tooComplex(`The request has more than ${maxRequestValues} values.`);
+  if (isDeeper(json, maxRequestDepth))
+    return tooComplex(`The request is nested more than ${maxRequestDepth} levels deep.`);
+  return undefined;
 }
 
 /**
