@@ -183,6 +183,14 @@ test('check --probe names an embedded database that a start could not make', asy
   ]);
 });
 
+test('check --probe names an address of Postgres that leaves the name of the database open', async () => {
+  const { code, out } = await trivium(['check', '--probe'], { DATABASE_URL: 'postgres://127.0.0.1' });
+  expect(code).toBe(1);
+  expect(out).toContain(
+    'FAILED   DATABASE_URL: The address of the database cannot be used: names neither a database nor a user.',
+  );
+});
+
 test.each(emptyEngines)(
   'check --probe on %s names a webhook secret that SECRET_KEYS do not open',
   async (engine, freshUrl) => {

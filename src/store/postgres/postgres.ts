@@ -49,7 +49,8 @@ function hostsOf(url: string, limits: ClientConfig): readonly Host[] {
   try {
     return addressesOf(url).map((connectionString) => {
       const config = { ...settings, ...limits, connectionString };
-      const { host, port } = new Client(config);
+      const { host, port, database } = new Client(config);
+      if (!database) throw new InvalidAddress('names neither a database nor a user');
       return { name: `${host}:${port}`, config };
     });
   } catch (error) {
