@@ -98,10 +98,11 @@ function hasSeparator(item: string): boolean {
   return /[\s;]/.test(item);
 }
 
-/** A whole number within bounds. */
+/** A whole number within bounds; blanks around it are dropped. */
 export const whole = (least: number, most: number) =>
   z
     .string()
+    .trim()
     .regex(/^\d+$/, 'must be a whole number')
     .transform(Number)
     .refine((value) => value >= least && value <= most, `must be from ${least} to ${most}`);
@@ -109,6 +110,7 @@ export const whole = (least: number, most: number) =>
 /** A port; the address of a service, which Kubernetes puts into `<NAME>_PORT`, counts as none. */
 export const metricsPort = z
   .string()
+  .trim()
   .transform((text) => (/^\w+:\/\//.test(text) ? undefined : text))
   .pipe(whole(0, 65_535).optional());
 

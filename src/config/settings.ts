@@ -152,7 +152,14 @@ export const settings = z.object({
   PAYMENT_TIMESTAMP_TOLERANCE_SECONDS: described(
     z
       .union(
-        [z.literal('off').transform(() => null), whole(1, 31_536_000)],
+        [
+          z
+            .string()
+            .trim()
+            .pipe(z.literal('off'))
+            .transform(() => null),
+          whole(1, 31_536_000),
+        ],
         'must be off or a whole number of seconds from 1 to 31536000',
       )
       .default(300),

@@ -494,6 +494,27 @@ describe('faults', () => {
     expect(read({ DATABASE_URL: ' sqlite:./x.db \t' }).databaseUrl).toBe('sqlite:./x.db');
   });
 
+  test('blanks around a number are no part of it, and a blank inside is a fault', () => {
+    const blank = {
+      PORT: ' 4001',
+      NOTES_TOKEN_LIFETIME_SECONDS: '60\t',
+      PAYMENT_TIMESTAMP_TOLERANCE_SECONDS: ' off ',
+      WEBHOOK_CLOCK_SKEW_SECONDS: ' 0',
+      EVENT_RETENTION_DAYS: ' 30 ',
+      METRICS_PORT: '9464\n',
+    };
+    expect(read({ ...upstreams, ...blank })).toMatchObject({
+      port: 4001,
+      upstreams: { notes: { tokenLifetimeSeconds: 60 } },
+      paymentToleranceSeconds: null,
+      webhookSkewSeconds: 0,
+      retentionDays: 30,
+      metricsPort: 9464,
+    });
+    expect(read({ METRICS_PORT: ' tcp://10.0.0.7:9464' }).metricsPort).toBeUndefined();
+    expect(faultsOf({ PORT: '40 00' })).toEqual(['PORT: must be a whole number']);
+  });
+
   test.each(['two words', 'line\nbreak', 'tök'])(
     'a token that is invalid in a header is refused: %j',
     (token) => {
