@@ -247,7 +247,7 @@ export const settings = z.object({
     { otherwise: 'none', example: '9464' },
   ),
   SANDBOX: described(
-    z.enum(['on']).optional(),
+    z.enum(['on'], 'must be on; leave the setting out otherwise').optional(),
     '`on` lets the sandbox start when `HOST` is not a loopback address. Anybody who reaches it can then sign in.',
     { otherwise: 'none', example: 'on' },
   ),

@@ -459,6 +459,7 @@ describe('faults', () => {
     ['TRUST_PROXY', '*', '* is not accepted: name the addresses of the proxies'],
     ['METRICS_PORT', '70000', 'must be from 0 to 65535'],
     ['INTROSPECTION', 'yes', 'expected one of "on"|"off"'],
+    ['SANDBOX', 'off', 'must be on; leave the setting out otherwise'],
     ['EVENT_RETENTION_DAYS', '0', 'must be from 1 to'],
     ['LOG_LEVEL', 'loud', 'expected one of "fatal"'],
   ])('%s=%s: %s', (name, value, message) => {
