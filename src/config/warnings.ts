@@ -48,8 +48,17 @@ function meantBy(name: string): string | undefined {
   const [family] = /^[A-Z]+_/.exec(name) ?? [];
   if (family === undefined || serviceAddress.test(name)) return undefined;
   const longer = known.filter((other) => name.startsWith(`${other}_`));
-  const alike = known.filter((other) => families.has(family) && other.startsWith(family));
-  return [...longer, ...alike].toSorted((a, b) => leven(name, a) - leven(name, b))[0];
+  const words = wordsOf(name);
+  const alike = known.filter((other) => families.has(family) && wordsOf(other)[0] === words[0]);
+  const lacking = (other: string) => words.filter((word) => !wordsOf(other).includes(word)).length;
+  return [...longer, ...alike].toSorted(
+    (a, b) => lacking(a) - lacking(b) || leven(name, a) - leven(name, b),
+  )[0];
+}
+
+/** The words of a name, in the singular. */
+function wordsOf(name: string): readonly string[] {
+  return name.split('_').map((word) => word.replace(/S$/, ''));
 }
 
 /** Whether a name is a letter away from another; of a short one, not by another letter in its place. */
