@@ -15,8 +15,7 @@ export function runBackup({ environment }: Program, file: string | undefined): v
       'DATABASE_URL names a Postgres database: back it up with pg_dump or its own means.',
     );
   const path = databaseUrl.slice('sqlite:'.length);
-  backUp(path, resolve(file));
-  say(
-    `Backed up ${path} to ${file}. To use it, you need its key: SECRET_KEYS or, if you set none, ${file}.key.`,
-  );
+  const hasKey = backUp(path, resolve(file));
+  const key = hasKey ? `SECRET_KEYS or, if you set none, ${file}.key` : 'SECRET_KEYS as they are now';
+  say(`Backed up ${path} to ${file}. To use it, you need its key: ${key}.`);
 }

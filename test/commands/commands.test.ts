@@ -258,6 +258,14 @@ test('of backups to one file at the same time, one is whole, and the others fail
   expect(await stored(`sqlite:${file}`)).toEqual([]);
 });
 
+test('backup of a database without a key file names none', async () => {
+  const database = await createMigratedFile();
+  rmSync(`${database.slice('sqlite:'.length)}.key`);
+  const { code, out, cwd } = await trivium(['backup', 'copy.db'], { DATABASE_URL: database });
+  expect([code, readdirSync(cwd)]).toEqual([0, ['copy.db']]);
+  expect(out).toMatch(/ to copy\.db\. To use it, you need its key: SECRET_KEYS as they are now\.\n$/);
+});
+
 test('backup writes no copy beside the write-ahead log that is left of another database', async () => {
   const database = await createMigratedFile();
   const file = join(mkdtempSync(join(inject('testDirectory'), 'backup-')), 'copy.db');

@@ -30,9 +30,10 @@ export function openReadOnly(path: string): InstanceType<typeof DatabaseSync> {
 /**
  * Copies the embedded database at `path` to `target`, as it is at one moment, while a gateway goes on writing to it; and
  * its key file, if it has one, to `<target>.key`. Both are for their owner only. Nothing of another `target` may be left,
- * and it is there only when the copy is whole and on disk.
+ * and it is there only when the copy is whole and on disk. Returns whether there was a key file. Throws an
+ * `UnusableDatabase`.
  */
-export function backUp(path: string, target: string): void {
+export function backUp(path: string, target: string): boolean {
   // A write-ahead log that is left of another database would be read into this one.
   for (const file of [target, `${target}-wal`, `${target}.key`])
     if (existsSync(file)) throw new UnusableDatabase(`${file} exists: choose another name for the backup.`);
@@ -43,8 +44,10 @@ export function backUp(path: string, target: string): void {
     closeSync(openSync(draft, 'wx', 0o600)); // SQLite would make it readable by others
     database.prepare('vacuum into ?').run(draft);
     flush(draft);
-    if (existsSync(`${path}.key`)) copyKey(`${path}.key`, `${target}.key`);
+    const hasKey = existsSync(`${path}.key`);
+    if (hasKey) copyKey(`${path}.key`, `${target}.key`);
     renameSync(draft, target);
+    return hasKey;
   } catch (cause) {
     const { message } = cause as Error;
     throw new UnusableDatabase(`Cannot write the backup ${target}: ${message}.`, { cause });
