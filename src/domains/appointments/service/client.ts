@@ -212,11 +212,24 @@ function readIssued(body: unknown): Issued | undefined {
 
 /** The answer of a booking is not documented: the id is looked for in the usual places, and may be absent. */
 function readId({ body, location }: UpstreamAnswer): string | null {
-  const places = [body, member(body, 'data'), member(body, 'appointment')];
-  const id = places.map((place) => member(place, 'id')).find((found) => found != null);
-  const text = typeof id === 'number' && Number.isSafeInteger(id) ? String(id) : id;
-  return typeof text === 'string' && text !== '' ? text : idAt(location);
+  const data = member(body, 'data');
+  const places = [
+    body,
+    data,
+    member(body, 'appointment'),
+    member(data, 'appointment'),
+    member(body, 'result'),
+  ];
+  for (const place of places)
+    for (const name of idNames) {
+      const id = member(place, name);
+      if ((typeof id === 'string' && id !== '') || Number.isSafeInteger(id))
+        return `${id as string | number}`;
+    }
+  return idAt(location);
 }
+
+const idNames = ['id', 'appointment_id', 'appointmentId', 'uuid', '_id'];
 
 /** `/v1/appointments/<id>`, with or without a host, and with or without FHIR's version: `/_history/<number>`. */
 const locationForm = /(?:^|\/)appointments?\/([^/?#]+)\/?(?:_history\/[^/?#]*)?(?:[?#].*)?$/i;

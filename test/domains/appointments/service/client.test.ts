@@ -130,6 +130,12 @@ describe('a booking', () => {
     [201, '{"id":"a/b"}', 'a/b'],
     [201, '{"data":{"id":"apt"}}', 'apt'],
     [201, '{"id":null,"appointment":{"id":"apt"}}', 'apt'],
+    [201, '{"id":{},"data":{"appointment":{"id":"apt"}}}', 'apt'],
+    [201, '{"appointment_id":"apt"}', 'apt'],
+    [202, '{"appointmentId":7}', '7'],
+    [201, '{"result":{"uuid":"apt"}}', 'apt'],
+    [201, '{"data":{"_id":"apt"}}', 'apt'],
+    [201, '{"patient":{"id":"pat"}}', null],
   ])('is made if the service answers %i %j, and has the id %j', async (status, body, upstreamId) => {
     misbehave('appointments', { kind: 'answer', status, body });
     expect(await client.book(appointment, 'usr_1')).toEqual({ booked: true, upstreamId });
@@ -153,6 +159,20 @@ describe('a booking', () => {
   ])('answered with Location %j and body %j has the id %j', async (location, body, upstreamId) => {
     misbehave('appointments', { kind: 'answer', status: 201, headers: { location }, body });
     expect(await client.book(appointment, 'usr_1')).toEqual({ booked: true, upstreamId });
+  });
+
+  it.each([
+    [200, 'location'],
+    [202, 'location'],
+    [201, 'content-location'],
+  ])('answered %i has the id in its %s', async (status, name) => {
+    misbehave('appointments', {
+      kind: 'answer',
+      status,
+      headers: { [name]: '/v1/appointments/42' },
+      body: '',
+    });
+    expect(await client.book(appointment, 'usr_1')).toEqual({ booked: true, upstreamId: '42' });
   });
 
   it.each([400, 404, 409, 410, 412, 413, 422, 451])(
