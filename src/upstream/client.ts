@@ -65,7 +65,7 @@ export interface UpstreamAnswer {
   readonly body: unknown;
   /** The length of the body as received. */
   readonly bytes: number;
-  /** Of a 201: the `Location` of what was created, if given; it may be relative. */
+  /** Of a success: the `Location` or `Content-Location` that it gives; it may be relative. */
   readonly location: string | undefined;
 }
 
@@ -281,11 +281,11 @@ class UpstreamClient implements Upstream {
   }
 
   #accept(reply: Reply, account: Account | undefined, request: UpstreamRequest): UpstreamAnswer {
-    const { status, body } = reply;
+    const { status, body, headers } = reply;
     if (status >= 300 && status < 400)
       throw this.#fault('redirected', status, { uncertain: !sentElsewhere.includes(status) });
     if (!isLimit(reply, request.token !== undefined)) {
-      const location = status === 201 ? reply.headers.location : undefined;
+      const location = status < 300 ? (headers.location ?? headers['content-location']) : undefined;
       return { status, body: jsonIn(body), bytes: body.length, location };
     }
     const told = secondsToWait(reply, this.#options.clock.now(), this.#longestWait);

@@ -420,13 +420,18 @@ describe('429', () => {
     ['86400', '0', 86_400],
     ['99999', '0', 86_400],
     ['1893456900', '7', 60],
+    ['22s', '0', 22],
+    ['1.5s', undefined, 2],
+    ['2030-01-01T00:01:30Z', '0', 90],
+    ['2030-01-01T01:01:30+01:00', '0', 90],
+    ['Tue, 01 Jan 2030 00:01:30 GMT', '0', 90],
     ['soon', '0', 60],
     ['', '0', 60],
   ])(
     'with a reset header of %s and %s calls left means a wait of %i seconds',
     async (reset, left, seconds) => {
       now = Date.parse('2030-01-01T00:00:00Z');
-      for (const prefix of ['x-ratelimit', 'ratelimit']) {
+      for (const prefix of ['x-ratelimit', 'ratelimit', 'x-rate-limit']) {
         const remaining = left === undefined ? {} : { [`${prefix}-remaining`]: left };
         service.answer = answering(429, '', { [`${prefix}-reset`]: reset, ...remaining });
         expect((await failure(get)).retryAfter).toBe(seconds);
@@ -443,7 +448,9 @@ describe('429', () => {
     [{ 'retry-after': '0.493' }, 0.493],
     [{ 'retry-after': '7, 7' }, 7],
     [{ 'x-ratelimit-remaining': ['0', '0'], 'x-ratelimit-reset': ['12', '12'] }, 12],
+    [{ 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '1', 'x-ratelimit-reset-after': '12' }, 12],
     [{ ratelimit: '"default";r=0;t=30' }, 30],
+    [{ ratelimit: '"a, \\";t=1";r=0;t=19' }, 19],
     [{ ratelimit: '"burst";r=0;t=12, "day";r=9;t=500' }, 12],
     [{ ratelimit: '"burst";r=0;t=12, "hour";r=0;t=500' }, 500],
     [{ ratelimit: 'limit=100, remaining=0, reset=45' }, 45],
