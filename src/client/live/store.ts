@@ -81,6 +81,7 @@ class ListKeeper implements Subject, LiveList<Entity> {
   readonly #following: Following<LiveListState<Entity>>;
   readonly #family: Family;
   readonly #filter: Filter;
+  readonly #first: number;
   #stretch: Stretch<Entity> = { entities: [], hasMore: false, end: undefined };
   #endCursor: string | null = null;
   /** What updates have brought since a page was asked for, by id: its answer may be older. */
@@ -90,6 +91,7 @@ class ListKeeper implements Subject, LiveList<Entity> {
     const { list, updates, one } = documents[family];
     this.#family = family;
     this.#filter = filter;
+    this.#first = first;
     this.query = [list, { first, filter: filter ?? null }];
     this.updates = [updates, {}];
     this.one = one;
@@ -105,8 +107,13 @@ class ListKeeper implements Subject, LiveList<Entity> {
   readonly more = async (): Promise<void> => {
     if (!this.#stretch.hasMore || this.state.loading) return;
     this.#known.clear();
-    const append = (data: Readonly<Record<string, unknown>>) => this.#append(data[this.#family] as Page);
+    let isAppended = false;
+    const append = (data: Readonly<Record<string, unknown>>) => {
+      this.#append(data[this.#family] as Page);
+      isAppended = true;
+    };
     await this.#following.ask({ ...this.query[1], after: this.#endCursor }, append);
+    if (isAppended) this.#refill();
   };
 
   begin(data: Readonly<Record<string, unknown>>): void {
@@ -118,6 +125,12 @@ class ListKeeper implements Subject, LiveList<Entity> {
   take(state: Entity): void {
     if (this.state.loading) this.#known.set(state.id, newer(this.#known.get(state.id), state));
     this.#show(withEntity(this.#stretch, this.#filter, state));
+    this.#refill();
+  }
+
+  /** Asks for more if rows have left until fewer are shown than were asked for. */
+  #refill(): void {
+    if (this.#stretch.entities.length < this.#first) void this.more();
   }
 
   /** Adds a page at the end; what an update has brought meanwhile stays. */

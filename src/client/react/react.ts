@@ -67,8 +67,9 @@ export type LiveListResult<State> = LiveListState<State> & Pick<LiveList<State>,
 
 /**
  * A list of shipments or payments that is kept up to date: rows change, come, go, and take their places as the gateway's
- * own list has them. While it is not shown nothing is asked; shown again, it goes on where it was. Lists of one client
- * with the same filter are one.
+ * own list has them. If rows leave until fewer than `first` are left, and there are more, it asks for these. While it is
+ * not shown nothing is asked; shown again, it goes on where it was. Lists of one client with the same filter and `first`
+ * are one.
  *
  * @example
  * const { entities, more, hasMore } = useLiveList('shipments', { filter: { stage: 'IN_TRANSIT' } });

@@ -128,6 +128,18 @@ test('a list that is shown again goes on where it was, without a new request or 
   expect(proxied.proxy.said().toString('latin1').split('query Shipments')).toHaveLength(asked);
 });
 
+test('a list of which rows leave goes on to show as many as were asked for, while there are more', async () => {
+  const shipments = [40, 41, 42, 43, 44, 45, 46];
+  for (const shipment of shipments) await emit('refill', shipment, 1, 0);
+  const list = createLiveList(proxied.connect(), 'shipments', { filter: { stage: 'IN_TRANSIT' }, first: 3 });
+  onTestFinished(observe(list));
+  await expect.poll(() => idsOf(list)).toHaveLength(3);
+  for (const shipment of [46, 45, 44, 43]) await emit('refill', shipment, 4, 0);
+  const shown = () => list.state.entities.map(({ shipmentId }) => shipmentId);
+  await expect.poll(() => shown().slice(0, 3)).toEqual(['shp_live_42', 'shp_live_41', 'shp_live_40']);
+  expect(await isRight(list, { stage: 'IN_TRANSIT' })).toBe('right');
+});
+
 test('a list that cannot be asked for is asked for again until it comes', async () => {
   const list = createLiveList(proxied.connect(), 'shipments', { first: 5 });
   proxied.proxy.shut(true);
