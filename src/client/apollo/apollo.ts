@@ -13,7 +13,7 @@ import { OperationTypeNode } from 'graphql';
 import type { Sink, Trivium } from '../core/trivium.js';
 import { ask } from '../live/ask.js';
 import type { CoveredList } from '../live/cover.js';
-import { Coverage, edgeTypes, isNext } from '../live/coverage.js';
+import { Coverage, edgeTypes, isNext, selectionOf } from '../live/coverage.js';
 import { matches, replaced, type Entity } from '../live/order.js';
 import { listKey } from '../live/root-fields.js';
 import { onViewer } from '../live/viewer.js';
@@ -86,9 +86,12 @@ interface CachedList {
 
 /** A cache whose lists are kept apart by their filters, and page. */
 function createCache({ typePolicies = {}, ...config }: InMemoryCacheConfig = {}): InMemoryCache {
-  const names = ['notes', 'tags', 'appointments', 'shipments', 'payments', 'webhookDeliveries'];
+  const names = ['notes', 'tags', 'appointments', 'webhookDeliveries'];
   const lists = {
-    Query: Object.fromEntries(names.map((name) => [name, pages])),
+    Query: {
+      ...Object.fromEntries(names.map((name) => [name, pages])),
+      ...Object.fromEntries(Object.keys(edgeTypes).map((name) => [name, livePages])),
+    },
     Shipment: { events: nestedPages },
     Payment: { events: nestedPages },
     Tag: { notes: nestedPages },
@@ -125,6 +128,12 @@ const pages: FieldPolicy<CachedList> = {
   },
 };
 
+/** The same, kept apart by what is selected, too: answers that lack what others show would have these asked again. */
+const livePages: FieldPolicy<CachedList> = {
+  ...pages,
+  keyArgs: (args, { field }) => listKey(args ?? {}) + (field ? selectionOf(field) : ''),
+};
+
 /** The same, kept apart by the length of a page too: a row may show the last event of what another place shows many of. */
 const nestedPages: FieldPolicy<CachedList> = { ...pages, keyArgs: ['first', 'last', 'pinned'] };
 
@@ -151,7 +160,7 @@ function createPlacing(cache: InMemoryCache): (list: CoveredList, entity: Entity
   };
   return (list, entity) => {
     if (waiting.size === 0) queueMicrotask(placeAll);
-    const name = `${list.family}:${listKey(list)}`; // under which `pages` has the cache store it
+    const name = `${list.family}:${listKey(list)}${list.selection}`; // under which `livePages` has it stored
     const changes = waiting.get(name) ?? [];
     waiting.set(name, [...changes, { list, entity }]);
   };

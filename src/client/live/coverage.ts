@@ -1,4 +1,4 @@
-import { print, type DocumentNode, type FieldNode } from 'graphql';
+import { print, visit, type DocumentNode, type FieldNode } from 'graphql';
 import { callBack } from '../core/attempt.js';
 import { isPlaceLost, TriviumError, type Answer } from '../core/error.js';
 import { createPauses } from '../core/pause.js';
@@ -16,8 +16,6 @@ export interface CoverageOptions {
   readonly trivium: Trivium;
   /** Puts an entity where it belongs in a cached list, or takes it out. */
   readonly apply: (list: CoveredList, entity: Entity) => void;
-  /** Whether the cache has a list of its own for each selection: not, if lists with the same filter are one. */
-  readonly bySelection?: boolean;
   /** The log can no longer be read from where some lists are: everything must be asked for again. */
   readonly expired: () => void;
 }
@@ -241,7 +239,7 @@ export class Coverage {
     const end = hasNextPage ? page.edges.at(-1)?.node : undefined;
     const known = this.#lists.get(key);
     if (after == null && before == null && last == null) {
-      const selection = this.#selectionOf(field);
+      const selection = selectionOf(field);
       const place = { end, endCursor, cursor: liveCursor, meanwhile: new Set<never>() };
       const list: List = { family, filter, selection, ...place };
       for (const cover of this.#covers) if (known) cover.replace(known, list);
@@ -255,11 +253,7 @@ export class Coverage {
   }
 
   #keyOf(field: FieldNode, args: Arguments): string {
-    return JSON.stringify([families[field.name.value], listKey(args), this.#selectionOf(field)]);
-  }
-
-  #selectionOf(field: FieldNode): string | undefined {
-    return this.#options.bySelection ? selectionOf(field) : undefined;
+    return JSON.stringify([families[field.name.value], listKey(args), selectionOf(field)]);
   }
 }
 
@@ -290,7 +284,14 @@ export function isNext(after: unknown, endCursor: unknown): boolean {
   return after != null && (endCursor === undefined || after === endCursor);
 }
 
-/** What is selected of a list, as a text. */
-export function selectionOf({ selectionSet }: FieldNode): string {
-  return selectionSet ? print(selectionSet) : '';
+const selections = new WeakMap<FieldNode, string>();
+
+/** What is selected of a list, as a text; without directives, since some are for a cache, and are not sent. */
+export function selectionOf(field: FieldNode): string {
+  const { selectionSet } = field;
+  const known = selections.get(field);
+  if (known !== undefined || !selectionSet) return known ?? '';
+  const text = print(visit(selectionSet, { Directive: () => null }));
+  selections.set(field, text);
+  return text;
 }

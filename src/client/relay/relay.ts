@@ -40,7 +40,6 @@ export function createRelayEnvironment(trivium: Trivium, { documents = {} }: Rel
   const retained: Parts['retained'] = new Map();
   const coverage = new Coverage({
     trivium,
-    bySelection: true,
     apply: (list, entity) => connections.apply(environment, list, entity),
     expired: () => void askAgain(),
   });

@@ -63,7 +63,6 @@ export function triviumExchange(
     const { source: resets$, next: reset } = makeSubject<void>();
     const coverage = new Coverage({
       trivium,
-      bySelection: true,
       apply: shown.apply,
       expired() {
         shown.clear();

@@ -1,5 +1,5 @@
 import { ApolloLink, gql, type TypedDocumentNode } from '@apollo/client';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { createApolloClient } from '../../../src/client/apollo/apollo.js';
 import {
   CreateNoteDocument,
@@ -143,6 +143,48 @@ interface Deliveries {
     readonly pageInfo: { readonly endCursor: string | null };
   };
 }
+
+test('keeps lists apart of which different fields are selected, so that neither has the other asked again', async () => {
+  await proxied.emit(1, 'shp_one');
+  await proxied.emit(1, 'shp_two');
+  const trivium = proxied.connect();
+  const execute = vi.spyOn(trivium, 'execute');
+  const apollo = createApolloClient(trivium);
+  const brief: TypedDocumentNode<Lists, object> = gql`
+    {
+      liveCursor
+      shipments(first: 1) {
+        edges {
+          node {
+            id
+            revision
+            updatedAt
+            shipmentId
+          }
+        }
+      }
+    }
+  `;
+  const paged = apollo.watchQuery<Lists, object>({ query: documents.shipments, variables: { first: 1 } });
+  const other = apollo.watchQuery<Lists, object>({ query: brief });
+  const lengths = () =>
+    [paged, other].map(
+      (one) => (one.getCurrentResult().data as Lists | undefined)?.shipments?.edges.length ?? 0,
+    );
+  const watching = [paged, other].map((one) => one.subscribe({ error: () => {} }));
+  watching.push(
+    apollo.subscribe<unknown, object>({ query: ShipmentUpdatesDocument }).subscribe({ error: () => {} }),
+  );
+  onTestFinished(() => watching.forEach((one) => one.unsubscribe()));
+  await expect.poll(lengths).toEqual([1, 1]);
+  const { endCursor } = paged.getCurrentResult().data!.shipments!.pageInfo as { endCursor: string };
+  await paged.fetchMore({ variables: { after: endCursor } });
+  await expect.poll(lengths).toEqual([2, 1]);
+  const asked = execute.mock.calls.length;
+  await proxied.emit(1, 'shp_one');
+  await expect.poll(lengths).toEqual([2, 2]);
+  expect(execute.mock.calls.length).toBe(asked);
+});
 
 test('keeps a list from the end apart from one from the start', async () => {
   const answers = ['first', 'last'].values();
