@@ -9,6 +9,7 @@ export function Notes() {
   const trivium = useTrivium();
   const [page, setPage] = useState<Page>();
   const [problem, setProblem] = useState<string>();
+  const [isAdding, setAdding] = useState(false);
 
   async function load(after?: string | null) {
     const { notes } = await trivium.query(NotesDocument, { first: 3, ...(after != null && { after }) });
@@ -33,13 +34,20 @@ export function Notes() {
   }
 
   const tell = (error: unknown) => setProblem(String(error));
+  // Not a second time by a double click.
+  async function add(event: FormEvent<HTMLFormElement>) {
+    setAdding(true);
+    await create(event).catch(tell);
+    setAdding(false);
+  }
   useEffect(() => void load().catch(tell), [trivium]);
 
   return (
     <section id="notes">
       <h2>notes</h2>
-      <form onSubmit={(event) => void create(event).catch(tell)}>
-        <input name="title" aria-label="Title" placeholder="A new note" /> <button>Add</button>
+      <form onSubmit={(event) => void add(event)}>
+        <input name="title" aria-label="Title" placeholder="A new note" />{' '}
+        <button disabled={isAdding}>Add</button>
       </form>
       {problem && <p role="alert">{problem}</p>}
       <ul>
