@@ -128,9 +128,9 @@ class ListKeeper implements Subject, LiveList<Entity> {
     this.#refill();
   }
 
-  /** Asks for more if rows have left until fewer are shown than were asked for. */
+  /** Asks for more if rows have left until fewer are shown than were asked for; after a failure, `more` has to be called. */
   #refill(): void {
-    if (this.#stretch.entities.length < this.#first) void this.more();
+    if (this.#stretch.entities.length < this.#first && !this.state.error) void this.more();
   }
 
   /** Adds a page at the end; what an update has brought meanwhile stays. */

@@ -290,6 +290,34 @@ test('a listener of a list that throws keeps nothing from the others', async () 
   expect(list.state.error).toBeUndefined();
 });
 
+test('a list that cannot have what is to fill it up does not ask again with each update', async () => {
+  const { trivium, answers, sinks } = createManual();
+  const list = createLiveList(trivium, 'shipments', { filter: { stage: 'CREATED' }, first: 1 });
+  onTestFinished(list.listen(() => {}));
+  const shipment = { id: 'shp', revision: 1, stage: 'CREATED', updatedAt: '2030-01-01T00:00:00Z' };
+  const pageInfo = { hasNextPage: true, endCursor: 'end' };
+  answers.pop()!({ liveCursor: 'begun', shipments: { edges: [{ node: shipment }], pageInfo } });
+  await expect.poll(() => sinks.length).toBe(1);
+  await expect.poll(() => list.state.loading).toBe(false);
+  const leave = (revision: number) =>
+    sinks[0]!.next({
+      data: {
+        shipmentUpdates: {
+          cursor: `at ${revision}`,
+          shipment: { ...shipment, revision, stage: 'DELIVERED' },
+        },
+      },
+    });
+  leave(2);
+  expect(answers).toHaveLength(1);
+  answers.pop()!({ shipments: null });
+  await expect.poll(() => list.state.error).toBeDefined();
+  leave(3);
+  expect(answers).toEqual([]);
+  void list.more();
+  expect(answers).toHaveLength(1);
+});
+
 test('a listener of a list that catches up is told of all that came at a time, not of each update', async () => {
   const { trivium, answers, sinks } = createManual();
   const list = createLiveList(trivium, 'shipments');
