@@ -13,7 +13,7 @@ import { OperationTypeNode } from 'graphql';
 import type { Sink, Trivium } from '../core/trivium.js';
 import { ask } from '../live/ask.js';
 import type { CoveredList } from '../live/cover.js';
-import { Coverage, edgeTypes, isNext, selectionOf } from '../live/coverage.js';
+import { Coverage, edgeTypes, isNext, keyOf } from '../live/coverage.js';
 import { matches, replaced, type Entity } from '../live/order.js';
 import { listKey } from '../live/root-fields.js';
 import { onViewer } from '../live/viewer.js';
@@ -131,7 +131,8 @@ const pages: FieldPolicy<CachedList> = {
 /** The same, kept apart by what is selected, too: answers that lack what others show would have these asked again. */
 const livePages: FieldPolicy<CachedList> = {
   ...pages,
-  keyArgs: (args, { field }) => listKey(args ?? {}) + (field ? selectionOf(field) : ''),
+  // It begins with the field's name, so that the field is stored under it as it is.
+  keyArgs: (args, { field }) => (field ? keyOf(field, args ?? {}) : listKey(args ?? {})),
 };
 
 /** The same, kept apart by the length of a page too: a row may show the last event of what another place shows many of. */
@@ -160,9 +161,8 @@ function createPlacing(cache: InMemoryCache): (list: CoveredList, entity: Entity
   };
   return (list, entity) => {
     if (waiting.size === 0) queueMicrotask(placeAll);
-    const name = `${list.family}:${listKey(list)}${list.selection}`; // under which `livePages` has it stored
-    const changes = waiting.get(name) ?? [];
-    waiting.set(name, [...changes, { list, entity }]);
+    const changes = waiting.get(list.key) ?? [];
+    waiting.set(list.key, [...changes, { list, entity }]);
   };
 }
 

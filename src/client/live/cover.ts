@@ -9,8 +9,8 @@ import type { Listener, Part } from './streams.js';
 export interface CoveredList {
   readonly family: Family;
   readonly filter: Filter;
-  /** What is selected of the list: caches keep lists apart by that, too. */
-  readonly selection: string;
+  /** What caches keep it apart by, as `keyOf` makes it. */
+  readonly key: string;
   /** The last entity of the pages that were asked for, as the gateway gave it. */
   readonly end: Entity | undefined;
 }

@@ -189,7 +189,7 @@ export class Coverage {
   #awaitPages(document: DocumentNode, variables: object): () => void {
     const found = rootFields(document).flatMap((field) => {
       const args = argumentsOf(document, field, variables);
-      return (args['after'] != null && this.#lists.get(this.#keyOf(field, args))) || [];
+      return (args['after'] != null && this.#lists.get(keyOf(field, args))) || [];
     });
     const waits = found.map((list) => [list, new Map<string, Entity>()] as const);
     for (const [list, entities] of waits) list.meanwhile.add(entities);
@@ -209,7 +209,7 @@ export class Coverage {
   }
 
   #has(list: List): boolean {
-    return [...this.#lists.values()].includes(list);
+    return this.#lists.get(list.key) === list;
   }
 
   /** An answer's data as the cache may have it. */
@@ -234,14 +234,13 @@ export class Coverage {
     const family = families[field.name.value];
     const { after, before, last, filter } = args as { filter?: Filter } & Arguments;
     if (!family || !page?.edges) return page;
-    const key = this.#keyOf(field, args);
+    const key = keyOf(field, args);
     const { hasNextPage, endCursor } = page.pageInfo ?? {};
     const end = hasNextPage ? page.edges.at(-1)?.node : undefined;
     const known = this.#lists.get(key);
     if (after == null && before == null && last == null) {
-      const selection = selectionOf(field);
       const place = { end, endCursor, cursor: liveCursor, meanwhile: new Set<never>() };
-      const list: List = { family, filter, selection, ...place };
+      const list: List = { family, filter, key, ...place };
       for (const cover of this.#covers) if (known) cover.replace(known, list);
       this.#lists.set(key, list);
       // What has happened since the answer goes on top of it.
@@ -250,10 +249,6 @@ export class Coverage {
     const belongs = ({ node }: { readonly node: Entity }) =>
       !isPlaceable(filter, node) || matches(filter, node);
     return { ...page, edges: page.edges.filter(belongs) };
-  }
-
-  #keyOf(field: FieldNode, args: Arguments): string {
-    return JSON.stringify([families[field.name.value], listKey(args), selectionOf(field)]);
   }
 }
 
@@ -286,8 +281,13 @@ export function isNext(after: unknown, endCursor: unknown): boolean {
 
 const selections = new WeakMap<FieldNode, string>();
 
+/** What keeps live lists apart: field, filter and end as in `listKey`, and what is selected. It begins with the field's name. */
+export function keyOf(field: FieldNode, args: Arguments): string {
+  return `${field.name.value}:${listKey(args)}${selectionOf(field)}`;
+}
+
 /** What is selected of a list, as a text; without directives, since some are for a cache, and are not sent. */
-export function selectionOf(field: FieldNode): string {
+function selectionOf(field: FieldNode): string {
   const { selectionSet } = field;
   const known = selections.get(field);
   if (known !== undefined || !selectionSet) return known ?? '';

@@ -1,8 +1,8 @@
 import { Kind, type DocumentNode, type FieldNode } from 'graphql';
 import type { CoveredList } from '../live/cover.js';
-import { edgeTypes, families, isNext, selectionOf } from '../live/coverage.js';
+import { edgeTypes, isNext, keyOf } from '../live/coverage.js';
 import { withEntity, type Entity, type Filter, type Stretch } from '../live/order.js';
-import { argumentsOf, listKey, responseName, rootFields } from '../live/root-fields.js';
+import { argumentsOf, responseName, rootFields } from '../live/root-fields.js';
 
 /** How many answers are remembered, for when their lists are shown again. */
 const remembered = 500;
@@ -79,8 +79,7 @@ export class LiveLists {
   }
 
   /** Puts an entity where it belongs in a list, or takes it out; returns whether that changed anything. */
-  apply({ family, filter, selection, end }: CoveredList, entity: Entity): boolean {
-    const key = JSON.stringify([family, listKey({ filter }), selection]);
+  apply({ family, filter, key, end }: CoveredList, entity: Entity): boolean {
     const page = this.#lists.get(key);
     if (!page?.edges) return false;
     const entities = page.edges.map(({ node }) => node);
@@ -121,10 +120,6 @@ export class LiveLists {
     this.#lists.clear();
     this.#answers.clear();
   }
-}
-
-function keyOf(field: FieldNode, args: Data): string {
-  return JSON.stringify([families[field.name.value], listKey(args), selectionOf(field)]);
 }
 
 /** A list with one more page; anything but a next or previous page takes its place. */

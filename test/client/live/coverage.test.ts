@@ -117,9 +117,8 @@ test.each(['', '(filter: { carriers: ["ups"] })'])(
   },
 );
 
-test('what an application throws as it hears of an update keeps no list from it', async () => {
-  const uncaught = collectUncaught();
-  const failure = new Error('of the application');
+/** A client whose lists are empty; `tellFirst` gives an update to its first subscription. */
+function emptyTrivium() {
   const sinks: Sink[] = [];
   const trivium = {
     session: { status: 'signed-in' },
@@ -129,6 +128,15 @@ test('what an application throws as it hears of an update keeps no list from it'
       return () => {};
     },
   } as unknown as Trivium;
+  const shipment = { id: '1', revision: 1, updatedAt: '2026-01-01T00:00:00Z', stage: 'CREATED' };
+  const tellFirst = () => sinks[0]!.next({ data: { shipmentUpdates: { cursor: 'first', shipment } } });
+  return { trivium, sinks, tellFirst };
+}
+
+test('what an application throws as it hears of an update keeps no list from it', async () => {
+  const uncaught = collectUncaught();
+  const failure = new Error('of the application');
+  const { trivium, sinks, tellFirst } = emptyTrivium();
   const fail = () => {
     throw failure;
   };
@@ -142,8 +150,7 @@ test('what an application throws as it hears of an update keeps no list from it'
   const sink = { next: fail, error: () => {}, complete: () => {} };
   onTestFinished(coverage.subscribe(parse('subscription { shipmentUpdates { cursor } }'), {}, sink));
   await expect.poll(() => sinks.length).toBe(1);
-  const shipment = { id: '1', revision: 1, updatedAt: '2026-01-01T00:00:00Z', stage: 'CREATED' };
-  sinks[0]!.next({ data: { shipmentUpdates: { cursor: 'first', shipment } } });
+  tellFirst();
   expect(apply).toHaveBeenCalledTimes(2);
   await expect.poll(() => uncaught).toEqual([failure, failure, failure]);
 });
@@ -157,15 +164,7 @@ test.each([
 ])(
   'with shipments%s and %o, what is told of an update are the lists %o',
   async (args, variables, filters) => {
-    const sinks: Sink[] = [];
-    const trivium = {
-      session: { status: 'signed-in' },
-      execute: () => Promise.resolve({ data: { liveCursor: 'begun', shipments: { edges: [] } } }),
-      subscribe(_: unknown, __: unknown, sink: Sink) {
-        sinks.push(sink);
-        return () => {};
-      },
-    } as unknown as Trivium;
+    const { trivium, tellFirst } = emptyTrivium();
     const told: unknown[] = [];
     const apply = ({ filter }: { readonly filter: unknown }) => void told.push(filter);
     const coverage = new Coverage({ trivium, apply, expired: () => {} });
@@ -176,8 +175,7 @@ test.each([
     );
     const sink = { next: () => {}, error: () => {}, complete: () => {} };
     onTestFinished(coverage.subscribe(allUpdates, {}, sink));
-    const shipment = { id: '1', revision: 1, updatedAt: '2026-01-01T00:00:00Z', stage: 'CREATED' };
-    sinks[0]!.next({ data: { shipmentUpdates: { cursor: 'first', shipment } } });
+    tellFirst();
     expect(told).toEqual(filters);
   },
 );
