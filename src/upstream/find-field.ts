@@ -38,3 +38,9 @@ function memberOf(place: Fields, name: string): unknown {
 function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null;
 }
+
+/** An id is a non-empty string; a whole number is accepted and turned into one. */
+export function readId(value: unknown): string | undefined {
+  if (typeof value === 'string') return value === '' ? undefined : value;
+  return Number.isSafeInteger(value) ? String(value) : undefined;
+}

@@ -12,6 +12,7 @@ import {
   type UpstreamAnswer,
   type UpstreamRequest,
 } from '../../../upstream/client.js';
+import { readId } from '../../../upstream/find-field.js';
 import { createTokens, type Tokens, type Issued } from '../../../upstream/tokens.js';
 import type { Appointment } from '../../../models/appointment.js';
 import type { Signal } from '../../../lib/async/abort.js';
@@ -111,7 +112,7 @@ class RestAppointmentsClient implements AppointmentsClient {
     const reason = blamedOnGateway[status] ?? faultOfCall(status);
     if (reason) throw new UpstreamError('appointments', reason, { cause: { status } });
     if (status >= 400) return { refused: status };
-    return { booked: true, upstreamId: readId(answer) };
+    return { booked: true, upstreamId: findId(answer) };
   }
 
   async stop(): Promise<void> {
@@ -211,7 +212,7 @@ function readIssued(body: unknown): Issued | undefined {
 }
 
 /** The answer of a booking is not documented: the id is looked for in the usual places, and may be absent. */
-function readId({ body, location }: UpstreamAnswer): string | null {
+function findId({ body, location }: UpstreamAnswer): string | null {
   const data = member(body, 'data');
   const places = [
     body,
@@ -220,13 +221,8 @@ function readId({ body, location }: UpstreamAnswer): string | null {
     member(data, 'appointment'),
     member(body, 'result'),
   ];
-  for (const place of places)
-    for (const name of idNames) {
-      const id = member(place, name);
-      if ((typeof id === 'string' && id !== '') || Number.isSafeInteger(id))
-        return `${id as string | number}`;
-    }
-  return idAt(location);
+  const ids = places.flatMap((place) => idNames.map((name) => readId(member(place, name))));
+  return ids.find((id) => id !== undefined) ?? idAt(location);
 }
 
 const idNames = ['id', 'appointment_id', 'appointmentId', 'uuid', '_id'];

@@ -1,7 +1,7 @@
 import { foldCodePoints } from '../../../lib/case-fold.js';
 import { isTimestamp } from '../../../lib/iso-instant.js';
 import { isObject, member } from '../../../lib/json.js';
-import { findText, type FoundText } from '../../../upstream/find-field.js';
+import { findText, readId, type FoundText } from '../../../upstream/find-field.js';
 import type { Note, Tag } from '../../../models/note.js';
 import { toNote } from '../note.js';
 
@@ -120,12 +120,6 @@ function readAll<T>(value: unknown, read: (item: unknown) => T | undefined): rea
   return all;
 }
 
-/** An id is a non-empty string; a whole number is accepted and turned into one. */
-function readId(value: unknown): string | undefined {
-  if (isText(value)) return value === '' ? undefined : value;
-  return isWhole(value) ? String(value) : undefined;
-}
-
 function isText(value: unknown): value is string {
   return typeof value === 'string';
 }
@@ -136,10 +130,6 @@ function isText(value: unknown): value is string {
  */
 function isLooseDate(value: unknown): value is string {
   return isText(value) && isTimestamp(value);
-}
-
-function isWhole(value: unknown): value is number {
-  return Number.isSafeInteger(value);
 }
 
 function isOptionalFlag(value: unknown): value is boolean | null | undefined {
