@@ -3,12 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createAppointmentsClient } from './domains/appointments/service/client.js';
 import { createLedger } from './domains/appointments/booking/booking-ledger.js';
 import { createAppointments } from './domains/appointments/appointments.js';
+import { LightAbortController } from './lib/async/abort.js';
 import { systemClock, type Clock } from './lib/clock.js';
 import type { GatewayConfig } from './config/config.js';
 import { createContexts } from './api/context.js';
 import { createFeed } from './events/feed/feed.js';
 import { createDeliveries } from './events/deliveries/deliveries.js';
 import { createDeliveryRecorder } from './events/deliveries/delivery-recorder.js';
+import { showLastAccepted } from './events/deliveries/last-accepted.js';
 import { createLiveDeliveries } from './events/deliveries/live-deliveries.js';
 import { RecentDeliveries } from './events/deliveries/recent-deliveries.js';
 import { createLog } from './events/log/log.js';
@@ -151,6 +153,12 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
     const shipmentsOf = createShipments({ database });
     const paymentsOf = createPayments({ database });
     const recentDeliveries = new RecentDeliveries();
+    const deliveriesOf = (reads: Reads) => createDeliveries({ database, reads }, recentDeliveries);
+    await showLastAccepted(
+      webhookSecrets.endpoints,
+      deliveriesOf(new Reads(new LightAbortController())),
+      telemetry.metrics,
+    );
     const lastSeq = () => Math.max(log.appended(), feed.place().seq);
     const live = begun(createLiveDeliveries({ database, log, telemetry, lastSeq }));
     const recorder = createDeliveryRecorder({
@@ -196,7 +204,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
             appointments: appointmentsOf(reads),
             shipments: shipmentsOf(reads),
             payments: paymentsOf(reads),
-            deliveries: createDeliveries({ database, reads }, recentDeliveries),
+            deliveries: deliveriesOf(reads),
           };
         },
         tally: createTally,

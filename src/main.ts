@@ -41,8 +41,9 @@ if (!fits(process.versions.node, engines.node)) {
 
 try {
   if (existsSync('.env')) await readSettings('.env');
-} catch {
-  console.error('The file .env cannot be read.');
+} catch (error) {
+  const { code } = error as NodeJS.ErrnoException;
+  console.error(`The file .env cannot be read${code === undefined ? '' : ` (${code})`}.`);
   process.exit(1);
 }
 // Only now: an older Node.js could not even load what follows.

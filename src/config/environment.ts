@@ -39,8 +39,9 @@ export function withFiles(
       const text = withoutMark(read(path)).replace(/[\r\n]+$/, '');
       if (text.trim() === '') faults.push(`${name}_FILE: the file is empty`);
       else given[name] = text;
-    } catch {
-      faults.push(`${name}_FILE: the file cannot be read`);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      faults.push(`${name}_FILE: the file cannot be read${code === undefined ? '' : ` (${code})`}`);
     }
   }
   return given;

@@ -58,7 +58,7 @@ export const settings = z.object({
   ),
   TRUST_PROXY: described(
     trustProxy.optional(),
-    'The proxies whose `X-Forwarded-…` headers are trusted: addresses, ranges, `loopback`, `linklocal`, `uniquelocal`, or the number of proxies.',
+    'The proxies whose `X-Forwarded-…` headers are trusted: addresses, ranges, `loopback`, `linklocal`, `uniquelocal`, or the number of proxies, if nobody else can reach the port.',
     { otherwise: 'none', example: '10.0.0.0/8' },
   ),
   NOTES_BASE_URL: described(httpUrl.optional(), 'The address of the notes API, with `/v1`.', {

@@ -31,7 +31,7 @@ test('a start exits with 1 for an unknown host, and names the setting', async ()
 test('a start names the setting whose file it cannot read', async () => {
   const { code, told } = await trivium([], { SECRET_KEYS_FILE: '/nowhere/keys' });
   expect(code).toBe(1);
-  expect(told).toBe('Invalid settings:\n  SECRET_KEYS_FILE: the file cannot be read\n');
+  expect(told).toBe('Invalid settings:\n  SECRET_KEYS_FILE: the file cannot be read (ENOENT)\n');
 });
 
 test.each(['--help', '-h'])('%s prints how to use it', async (option) => {

@@ -1,6 +1,8 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { cpSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { connect } from 'node:tls';
 import { expect, inject, onTestFinished, test, vi } from 'vitest';
 import { Agent, request } from 'undici';
 import WebSocket from 'ws';
@@ -34,6 +36,20 @@ async function startNginx(ports: readonly number[]): Promise<void> {
   });
   const nginx = spawn('nginx', ['-c', join(folder, 'nginx.conf'), '-g', 'daemon off;'], { stdio: 'ignore' });
   onTestFinished(() => void nginx.kill('SIGTERM'));
+}
+
+/** What a browser that knows HTTP/2 is given. */
+async function protocolOf(address: string): Promise<string | undefined> {
+  const { hostname, port } = new URL(address);
+  const socket = connect({
+    host: hostname,
+    port: Number(port),
+    ALPNProtocols: ['h2', 'http/1.1'],
+    rejectUnauthorized: false,
+  });
+  await once(socket, 'secureConnect');
+  socket.destroy();
+  return socket.alpnProtocol || undefined;
 }
 
 test.runIf(hasNginx)(
@@ -95,6 +111,7 @@ test.runIf(hasNginx)(
     expect(sent).toBeGreaterThanOrEqual(total);
 
     expect((await request(`${url}/metrics`, { dispatcher })).statusCode).toBe(404);
+    expect(await protocolOf(url)).toBe('h2');
     const socket = new WebSocket(`${url.replace('https', 'wss')}/graphql`, 'graphql-transport-ws', {
       rejectUnauthorized: false,
     });

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { startTestbed, type Testbed } from '../support/testbed.js';
 
@@ -37,6 +37,103 @@ test.runIf(hasPromtool)('Prometheus takes every expression of the dashboard', ()
   const file = join(mkdtempSync(join(inject('testDirectory'), 'dashboard-')), 'rules.json'); // which is YAML, too
   writeFileSync(file, JSON.stringify({ groups: [{ name: 'dashboard', rules }] }));
   expect(check('rules', file)).toEqual([0, '']);
+});
+
+/** A series of a gateway, with one value for each minute. */
+function series(name: string, labels: Readonly<Record<string, string>>, values: string) {
+  const list = Object.entries(labels).map(([label, value]) => `${label}="${value}"`);
+  return { series: `${name}{${list.join(',')}}`, values };
+}
+
+/** A warning that Prometheus is expected to have. */
+function warning(labels: Readonly<Record<string, string>>, summary: string) {
+  return { exp_labels: { severity: 'warning', ...labels }, exp_annotations: { summary } };
+}
+
+const replicaA = { job: 'trivium', instance: 'a' };
+const replicaB = { job: 'trivium', instance: 'b' };
+const position = 'trivium_log_position';
+const resting = 'trivium_upstream_resting';
+const accepted = 'trivium_webhook_last_accepted_timestamp_seconds';
+const endpoint = { family: 'shipments', endpoint: 'sub_1' };
+
+test.runIf(hasPromtool).each([
+  {
+    what: 'of a service that rests once, nothing',
+    alert: 'TriviumUpstreamResting',
+    input: [series(resting, { ...replicaA, upstream: 'notes' }, '0 0 1 0 0 0 0 0')],
+    minute: 3,
+    expected: [],
+  },
+  {
+    what: 'of a service that rests again and again',
+    alert: 'TriviumUpstreamResting',
+    input: [series(resting, { ...replicaA, upstream: 'notes' }, '0 1 0 1 0 0')],
+    minute: 4,
+    expected: [
+      warning(
+        { ...replicaA, upstream: 'notes' },
+        'The service notes keeps failing, and gets no calls for now.',
+      ),
+    ],
+  },
+  {
+    what: 'of a replica that is behind another',
+    alert: 'TriviumReplicaBehind',
+    input: [
+      series(position, replicaA, '10+10x9'),
+      series(position, replicaB, '10 10 10 10 10 10 10 10 10 10'),
+    ],
+    minute: 9,
+    expected: [warning(replicaB, 'Live updates are late on b.')],
+  },
+  {
+    what: 'of a gateway whose log is shorter than that of another gateway, nothing',
+    alert: 'TriviumReplicaBehind',
+    input: [
+      series(position, replicaA, '1000x9'),
+      series(position, { job: 'staging', instance: 'c' }, '10x9'),
+    ],
+    minute: 9,
+    expected: [],
+  },
+  {
+    what: 'of an endpoint with a delivery on one replica within a day, nothing',
+    alert: 'TriviumEndpointSilent',
+    input: [
+      series(accepted, { ...replicaA, ...endpoint }, '0x1500'),
+      series(accepted, { ...replicaB, ...endpoint }, '60x1500'),
+    ],
+    minute: 1_440,
+    expected: [],
+  },
+  {
+    what: 'of an endpoint without a delivery for a day, though that of another gateway has some',
+    alert: 'TriviumEndpointSilent',
+    input: [
+      series(accepted, { ...replicaA, ...endpoint }, '0x1500'),
+      series(accepted, { job: 'staging', instance: 'c', ...endpoint }, '0+60x1500'),
+    ],
+    minute: 1_441,
+    expected: [
+      warning({ job: 'trivium', ...endpoint }, 'No delivery was accepted from shipments/sub_1 for a day.'),
+    ],
+  },
+])('Prometheus tells $what', ({ alert, input, minute, expected }) => {
+  const file = join(mkdtempSync(join(inject('testDirectory'), 'alerts-')), 'test.json');
+  const ofAlert = { eval_time: `${minute}m`, alertname: alert };
+  writeFileSync(
+    file,
+    JSON.stringify({
+      rule_files: [resolve('deploy/prometheus/alerts.yml')],
+      evaluation_interval: '1m',
+      tests: [
+        { interval: '1m', input_series: input, alert_rule_test: [{ ...ofAlert, exp_alerts: expected }] },
+      ],
+    }),
+  );
+  const { status, stdout, stderr } = spawnSync('promtool', ['test', 'rules', file], { encoding: 'utf8' });
+  expect([status, `${stdout}${stderr}`]).toEqual([0, expect.stringContaining('SUCCESS')]);
 });
 
 let testbed: Testbed;

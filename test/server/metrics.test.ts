@@ -230,6 +230,19 @@ test('deliveries are counted by what became of them, and timed until they are du
   expect(await accepted('payments', 'pe_demo')).toBeCloseTo(own.sandbox.clock.now() / 1_000, -1);
 });
 
+test('after a restart, the last delivery of an endpoint is that in the log', async () => {
+  const own = await start();
+  await own.sandbox.webhooks.emitShipment();
+  const name = 'trivium_webhook_last_accepted_timestamp_seconds{family="shipments",endpoint="sub_demo"}';
+  const before = await scrape(own.telemetry.metrics, name);
+  await own.gateway.stop();
+  await own.sandbox.clock.advance(60_000);
+  const again = await startTestbed({ sandbox: own.sandbox, folder: own.folder });
+  onTestFinished(() => again.stop());
+  expect(await scrape(again.telemetry.metrics, name)).toBeCloseTo(before, 0);
+  expect(await again.telemetry.metrics.text()).not.toContain('accepted_timestamp_seconds{family="payments"');
+});
+
 test('updates that are sent again after a cursor count apart from live ones', async () => {
   const own = await start();
   const session = await own.signIn();
