@@ -1,3 +1,5 @@
+import { Lanes } from './lanes.js';
+
 /** Work that is done a little in each turn of the event loop, so that it holds up nothing else. */
 export interface Pace {
   /**
@@ -57,9 +59,7 @@ export function createPace(perTurn: number): Pace {
 
 class LanePace implements Pace {
   readonly #perTurn: number;
-  /** What waits; the first lane is the next. */
-  readonly #lanes = new Map<string, (() => void)[]>();
-  #waiting = 0;
+  readonly #waiting = new Lanes();
   /** Callbacks that will begin a piece of work each. */
   #scheduled = 0;
   #isResting = false;
@@ -74,7 +74,7 @@ class LanePace implements Pace {
   }
 
   get isFree(): boolean {
-    return !this.#isResting && this.#waiting === 0 && isTurnShort();
+    return !this.#isResting && this.#waiting.size === 0 && isTurnShort();
   }
 
   do<T>(work: () => T, lane = ''): Promise<T> {
@@ -90,7 +90,7 @@ class LanePace implements Pace {
         this.#scheduleOne();
         this.#do(piece);
       } else {
-        this.#add(lane, piece);
+        this.#waiting.add(lane, piece);
         this.#schedule();
       }
     });
@@ -98,27 +98,9 @@ class LanePace implements Pace {
 
   turn(lane = ''): Promise<void> {
     return new Promise((resolve) => {
-      this.#add(lane, resolve);
+      this.#waiting.add(lane, resolve);
       this.#schedule();
     });
-  }
-
-  #add(lane: string, piece: () => void): void {
-    const pieces = this.#lanes.get(lane);
-    if (pieces) pieces.push(piece);
-    else this.#lanes.set(lane, [piece]);
-    this.#waiting += 1;
-  }
-
-  #next(): (() => void) | undefined {
-    const [first] = this.#lanes;
-    if (!first) return undefined;
-    const [lane, pieces] = first;
-    const piece = pieces.shift();
-    this.#waiting -= 1;
-    this.#lanes.delete(lane);
-    if (pieces.length > 0) this.#lanes.set(lane, pieces);
-    return piece;
   }
 
   #do(piece: () => void): void {
@@ -137,7 +119,7 @@ class LanePace implements Pace {
 
   #schedule(): void {
     if (this.#isResting) return;
-    const most = Math.min(this.#waiting, this.#perTurn);
+    const most = Math.min(this.#waiting.size, this.#perTurn);
     while (this.#scheduled < most) this.#scheduleOne();
   }
 
@@ -149,14 +131,14 @@ class LanePace implements Pace {
   /** A callback for each piece of work: its microtasks run before the next callback, which knows how long that took. */
   readonly #beginNext = (): void => {
     this.#scheduled -= 1;
-    const piece = !this.#isResting && this.#mayBegin() ? this.#next() : undefined;
+    const piece = !this.#isResting && this.#mayBegin() ? this.#waiting.next() : undefined;
     if (piece) {
       this.#turnsWithout = 0;
       this.#hasBegun = true;
       this.#do(piece);
     }
     if (this.#scheduled > 0) return;
-    if (!this.#hasBegun && this.#waiting > 0) this.#turnsWithout += 1;
+    if (!this.#hasBegun && this.#waiting.size > 0) this.#turnsWithout += 1;
     this.#hasBegun = false;
     this.#arrivalsBefore = arrivals;
     this.#schedule();
