@@ -44,6 +44,21 @@ const failed = (errors: readonly UserError[]) => ({
   errors,
 });
 
+/**
+ * Ends the session whose cookie is about to be replaced, as nobody could end it later, nor its live updates. Whatever
+ * fails, the new session must not be lost: nobody could end that.
+ */
+async function endReplaced({ cookie, sessions }: SessionsContext): Promise<Session | undefined> {
+  let replaced: Session | undefined;
+  try {
+    replaced = await cookie?.session();
+    if (replaced) await sessions.end(replaced.caller.sessionId);
+  } catch {
+    if (replaced) sessions.revoke(replaced.caller.sessionId);
+  }
+  return replaced;
+}
+
 /** Sign-in, sign-out and the viewer. */
 export const sessionsResolvers: Resolvers<SessionsContext> = {
   Query: {
@@ -66,9 +81,7 @@ export const sessionsResolvers: Resolvers<SessionsContext> = {
       if (outcome === 'WRONG_CREDENTIALS')
         return failed([userError(outcome, 'The e-mail address or the password is wrong.')]);
       const { token, session, user } = outcome;
-      // Once its cookie is replaced, nobody could end that session, nor its live updates.
-      const replaced = await cookie?.session();
-      if (replaced) await sessions.end(replaced.caller.sessionId);
+      const replaced = await endReplaced(context);
       // A later mutation of the same document is not by the session that has ended.
       if (replaced?.caller.sessionId === context.caller?.sessionId) context.caller = null;
       cookie?.set(token, session.expiresAt);

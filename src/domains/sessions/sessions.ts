@@ -4,6 +4,7 @@ import { GatewayError, SessionEnded } from '../../graphql/errors.js';
 import type { IssuedToken, NotesClient } from '../notes/service/client.js';
 import { createCache, ownText } from '../../lib/cache/cache.js';
 import { digest, type Sealer } from '../../lib/sealer.js';
+import { createLimiter } from '../../lib/async/concurrency-limit.js';
 import { growingPauses, retry } from '../../lib/async/retry.js';
 import { LightAbortController, type Signal } from '../../lib/async/abort.js';
 import type { Database } from '../../store/database.js';
@@ -59,6 +60,8 @@ export interface Sessions extends Pick<Watchers, 'watch'> {
   stop(): void;
 }
 
+/** Anybody can send unknown tokens: their look-ups leave connections of the database to others. */
+const lookUpsAtOnce = 3;
 const cacheMs = 5_000;
 const maxCached = 10_000;
 /** Between two warnings: anybody can cause refused sign-ins. */
@@ -92,6 +95,7 @@ class GatewaySessions implements Sessions {
   readonly #cache = new Map<string, { readonly session: Session; readonly until: number }>();
   /** Digests of tokens whose sessions were found: making one takes longer than the rest of finding a session. */
   readonly #digests = createCache<string>(maxCached);
+  readonly #inTurn = createLimiter(lookUpsAtOnce);
   /** Counts the endings seen: what was read from the store before one may be out of date after it. */
   #endingsSeen = 0;
   /** Sessions that are being deleted from the store: they count as ended already. */
@@ -202,7 +206,8 @@ class GatewaySessions implements Sessions {
 
   async #lookUp(token: string, id: string): Promise<Session | undefined> {
     const before = this.#endingsSeen;
-    const session = await this.#stored.load(id);
+    const lane = this.#digests.get(token) === undefined ? 'unknown' : 'known';
+    const session = await this.#inTurn(() => this.#stored.load(id), lane);
     if (!session || session.expiresAt <= this.#options.clock.now()) return undefined;
     if (before === this.#endingsSeen) this.#remember(token, session);
     return session;

@@ -97,6 +97,26 @@ describe.each(engines)('a session on %s', (engine, createUrl) => {
     expect(await sessions.find(token)).toBeUndefined();
   });
 
+  test('is looked for beside unknown tokens, of which a few are looked for at once', async () => {
+    const { database, sessions, time, token, session } = await open();
+    const execute = database.kysely.executeQuery.bind(database.kysely);
+    const count = { running: 0, most: 0, unknown: 0 };
+    vi.spyOn(database.kysely, 'executeQuery').mockImplementation(async (query) => {
+      count.running += 1;
+      count.most = Math.max(count.most, count.running);
+      return execute(query).finally(() => (count.running -= 1));
+    });
+    time.now += 5_000;
+    const unknown = Array.from({ length: 100 }, async (_, at) => {
+      await sessions.find(`${token}${at}`);
+      count.unknown += 1;
+    });
+    expect(await sessions.find(token)).toEqual(session);
+    expect(count.unknown).toBeLessThan(10);
+    await Promise.all(unknown);
+    expect(count.most).toBe(3);
+  });
+
   test('is not cached by a reader that its end overtakes', async () => {
     const { database, sessions, time, token, session } = await open();
     const execute = database.kysely.executeQuery.bind(database.kysely);
