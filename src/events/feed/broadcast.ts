@@ -79,8 +79,9 @@ export class Broadcast<T> {
         if (item === undefined) break; // all have left meanwhile
         const payload = await group.render(item);
         if (payload === undefined) continue;
+        const payloads = [payload]; // the one array: by it, streams share the bytes
         for (const member of group.members)
-          if (!member.deliver([payload], [])) this.#leave(key, group, member);
+          if (!member.deliver(payloads, [])) this.#leave(key, group, member);
       }
     } catch (error) {
       this.#end(key, group, error);

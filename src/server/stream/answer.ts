@@ -78,7 +78,7 @@ export class Answer {
     void this.#reply.code(204).send();
   }
 
-  /** A refusal that passes: the client asks again by itself. */
+  /** A refusal that passes: the client asks again by itself. Server-sent events cannot say why. */
   again(errors: readonly GraphQLFormattedError[] = [busy]): void {
     if (this.#reply.sent) return;
     if (this.format.name === 'sse') this.open().end(this.format.again(againDelayMs()));

@@ -24,6 +24,17 @@ test('resolves once an item is rendered for all, and hands it to those whose fil
   expect(all.got).toEqual(['1', '2', '3']);
 });
 
+test('hands all members of a group the same payloads, by which they know that the bytes are the same', async () => {
+  const broadcast = new Broadcast<string>();
+  const given: unknown[] = [];
+  const deliver = (payloads: readonly string[]) => given.push(payloads) > 0;
+  for (const member of [createMember(), createMember()])
+    broadcast.join('all', (item) => item, { ...member, deliver });
+  await broadcast.send('one');
+  expect(given).toEqual([['one'], ['one']]);
+  expect(given[0]).toBe(given[1]);
+});
+
 test('ends a group whose item cannot be rendered, and no other', async () => {
   const audiences: boolean[] = [];
   const broadcast = new Broadcast<string>((isThere) => audiences.push(isThere));
