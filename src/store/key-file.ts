@@ -1,9 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import {
   closeSync,
-  constants,
-  copyFileSync,
   existsSync,
+  fsyncSync,
   linkSync,
   openSync,
   readFileSync,
@@ -115,7 +114,21 @@ function publish(draft: string, path: string): void {
     linkSync(draft, path);
   } catch (error) {
     if (alreadyExists(error)) throw error;
-    copyFileSync(draft, path, constants.COPYFILE_EXCL);
+    copyWhole(draft, path);
+  }
+}
+
+/** It is on disk then; if that fails, nothing is left of it. Fails if the file exists. */
+function copyWhole(draft: string, path: string): void {
+  const file = openSync(path, 'wx', 0o600);
+  try {
+    writeFileSync(file, readFileSync(draft));
+    fsyncSync(file);
+  } catch (error) {
+    rmSync(path);
+    throw error;
+  } finally {
+    closeSync(file);
   }
 }
 

@@ -118,6 +118,14 @@ describe('an embedded database', () => {
     expect(await line()).toMatch(/another process is using it/);
   });
 
+  test('cannot be opened twice through a symlink that led nowhere at first', async () => {
+    const path = await freshPath();
+    await symlink(path, `${path}.link`);
+    await open(`sqlite:${path}.link`);
+    expect(await refusal(path)).toMatch(/another process is using it/);
+    expect(await refusal(`${path}.link`)).toMatch(/another process is using it/);
+  });
+
   test('has every acknowledged write after a kill -9', async () => {
     const url = await createTestFile();
     const { started, line } = start(url, { count: 1_000_000 });

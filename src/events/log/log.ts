@@ -125,8 +125,7 @@ export function createLog(options: LogOptions): Log {
     read: async (after, limit) => (await readRows({ after, limit, most }, entryOf)).taken,
     async readOn(after, limit) {
       let place: Place | undefined;
-      const range = { after: after - 1, limit: limit + 1, most, known: after };
-      const { taken: entries, more } = await readRows(range, (row) => {
+      const { taken: entries, more } = await readRows(readingOn(after, limit), (row) => {
         if (row.seq !== after) return entryOf(row);
         place = placeOf(row);
         return undefined;
@@ -134,8 +133,7 @@ export function createLog(options: LogOptions): Log {
       return { place, entries, more };
     },
     async rowsAfter({ seq, witness }, limit) {
-      const range = { after: seq - 1, limit: limit + 1, most: Infinity, known: seq };
-      const { taken: rows } = await readRows(range, (row) => row);
+      const { taken: rows } = await readRows(readingOn(seq, limit), (row) => row);
       if (rows[0]?.seq === seq) return placeOf(rows[0]).witness === witness ? rows.slice(1) : undefined;
       // Before the first entry, or where retention has deleted the entry but none after it.
       const { pruned } = await readBounds(database.kysely);
@@ -146,6 +144,11 @@ export function createLog(options: LogOptions): Log {
       await Promise.all([queue.stop(), retention.stop()]);
     },
   };
+}
+
+/** What comes after an entry, together with the entry, whose place is compared, and whose texts are not read. */
+function readingOn(seq: number, limit: number) {
+  return { after: seq - 1, limit: limit + 1, most, known: seq };
 }
 
 function readBounds(db: Executor): Promise<Bounds> {

@@ -82,7 +82,8 @@ export class Publisher {
           last = await stream.publish(message, last);
         published.value += rows.length;
         if (rows.length > 0) place = placeOf(rows.at(-1)!);
-        if (rows.length < pageSize) await rung;
+        // Not as soon as a page is short: long events make it so, too.
+        if (rows.length === 0) await rung;
       }
     } finally {
       bell.stop();

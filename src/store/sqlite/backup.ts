@@ -10,6 +10,7 @@ import {
   renameSync,
   rmSync,
 } from 'node:fs';
+import { dirname } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { UnusableDatabase } from '../sql/unusable-database.js';
 
@@ -47,6 +48,7 @@ export function backUp(path: string, target: string): boolean {
     const hasKey = existsSync(`${path}.key`);
     if (hasKey) copyKey(`${path}.key`, `${target}.key`);
     renameSync(draft, target);
+    flushFolder(dirname(target));
     return hasKey;
   } catch (cause) {
     const { message } = cause as Error;
@@ -61,6 +63,15 @@ function copyKey(from: string, to: string): void {
   copyFileSync(from, to, constants.COPYFILE_EXCL);
   chmodSync(to, 0o600);
   flush(to);
+}
+
+/** Until then, a file that was renamed in it may be gone after a power cut. Not every system flushes folders. */
+function flushFolder(path: string): void {
+  try {
+    flush(path);
+  } catch {
+    // It is as durable as the system makes it.
+  }
 }
 
 function flush(path: string): void {

@@ -1,10 +1,7 @@
-import { closeSync, existsSync, openSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { answerRequests } from '../../lib/async/thread.js';
 import type { Bound } from '../sql/parameters.js';
 import type { AnyProcedure } from '../sql/writer-procedure.js';
-import { makeFolder } from '../make-folder.js';
 import { createKysely } from './sqlite-dialect.js';
 import { createStatements, toSqliteError } from './sqlite-statements.js';
 
@@ -30,26 +27,13 @@ function lock(path: string) {
   return file;
 }
 
-/**
- * Creates a missing file for its owner only; SQLite would make it readable by others. What SQLite puts beside it has the
- * mode of the file.
- */
-function createPrivate(path: string): void {
-  if (existsSync(path)) return;
-  try {
-    closeSync(openSync(path, 'a', 0o600)); // not 'wx': a link may lead to where it is to be
-  } catch {
-    // SQLite cannot open it either, and says so.
-  }
-}
-
 function open(path: string) {
-  makeFolder(dirname(path));
   const lockFile = lock(path);
-  createPrivate(path);
   const database = new DatabaseSync(path, { timeout: busyMs });
   database.exec('pragma journal_mode = wal');
   database.exec('pragma synchronous = full');
+  // In bytes, once what made it longer is over, such as a backup, while which nothing of it may be taken over.
+  database.exec('pragma journal_size_limit = 67108864');
   // A file that cannot be written fails here and not at the first event; `begin` alone would not show it.
   database.exec('begin; pragma user_version = 0; rollback');
   const statements = createStatements(database);

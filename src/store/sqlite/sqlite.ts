@@ -1,10 +1,11 @@
-import { existsSync, realpathSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { closeSync, existsSync, openSync, realpathSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import { createDamageMonitor, type DamageMonitor } from './corruption.js';
 import { watchFile } from '../file-watch.js';
+import { makeFolder } from '../make-folder.js';
 import { createMutex } from '../../lib/async/mutex.js';
 import { Thread } from '../../lib/async/thread.js';
 import type { Bound } from '../sql/parameters.js';
@@ -111,6 +112,24 @@ async function openParts(path: string, module: URL, damage: DamageMonitor) {
   }
 }
 
+/**
+ * Creates a missing file, and its folder, for its owner only: SQLite would make it readable by others. What SQLite puts
+ * beside it has the mode of the file. Returns its real path: it has one lock, whatever link leads to it.
+ */
+function createFile(given: string): string {
+  try {
+    makeFolder(dirname(given));
+  } catch (error) {
+    throw cannotOpen(resolve(given), error);
+  }
+  try {
+    if (!existsSync(given)) closeSync(openSync(given, 'a', 0o600)); // not 'wx': a link may lead to where it is to be
+    return realpathSync(given);
+  } catch {
+    return resolve(given); // SQLite cannot open it either, and says so
+  }
+}
+
 function cannotOpen(path: string, error: unknown): UnusableDatabase {
   const { code, message } = toSqliteError(error);
   const reason = reasons[code] ?? message;
@@ -124,7 +143,7 @@ function cannotOpen(path: string, error: unknown): UnusableDatabase {
 export async function openSqlite(given: string, writer: URL, log: Logger) {
   if (!given || given === ':memory:')
     throw new UnusableDatabase('The address of an embedded database must be sqlite:<path of a file>.');
-  const path = existsSync(given) ? realpathSync(given) : resolve(given); // one lock per file, whatever link leads to it
+  const path = createFile(given);
   const damage = createDamageMonitor(log);
   const parts = await openParts(path, writer, damage);
   const kysely = new Kysely<Tables>({ dialect: createSqliteDialect(parts) });

@@ -72,6 +72,7 @@ export function logContract(freshUrl: () => Promise<string>): void {
       expect(rest.map((entry) => entry.event)).toEqual([long, event]);
       const [place, placeOfLong] = [await testLog.log.place(1), await testLog.log.place(5)];
       expect(await testLog.log.readOn(1, 10)).toEqual({ place, entries: first.slice(1), more: true });
+      expect((await testLog.log.rowsAfter(place!, 10))?.map(({ seq }) => seq)).toEqual([2, 3, 4]);
       const last = { place: placeOfLong, entries: rest.slice(1), more: false };
       expect(await testLog.log.readOn(5, 10)).toEqual(last);
     });
