@@ -9,7 +9,7 @@ import {
 } from '../generated/index.js';
 import { textOf, type AnyDocument, type Document, type Payload } from './document.js';
 import { failureOf, type Answer, type TriviumError } from './error.js';
-import { createPost, patience, type Answered, type Credentials, type Post } from './http.js';
+import { createPost, type Answered, type Credentials, type Post } from './http.js';
 import { Live } from './live.js';
 import { joinPage, type Change, type Page } from './page.js';
 import {
@@ -116,11 +116,11 @@ export class Client {
     return dataOf(await this.#post({ query: textOf(document), variables: { ...variables } }, signal)) as Data;
   }
 
-  async refresh(signal?: AbortSignal): Promise<Session> {
+  async refresh(): Promise<Session> {
     const { keeper } = this;
     const { epoch } = keeper;
     this.#isUnanswered = false;
-    const { viewer } = await this.run(ViewerDocument, {}, signal && { signal }).catch((error: unknown) => {
+    const { viewer } = await this.run(ViewerDocument).catch((error: unknown) => {
       this.#isUnanswered = true;
       throw error;
     });
@@ -237,7 +237,7 @@ export class Client {
 
   /** Asks who is signed in, if that can be learned soon. */
   async #look(): Promise<void> {
-    await this.refresh(patience()).catch(() => {});
+    await this.refresh().catch(() => {});
   }
 }
 

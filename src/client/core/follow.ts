@@ -1,6 +1,6 @@
 import { cursorOf, takesAfter, textOf } from './document.js';
 import { failureOf, isPassing, TriviumError, type Answer } from './error.js';
-import { patience, type Post } from './http.js';
+import type { Post } from './http.js';
 import { createPauses } from './pause.js';
 import type { Sink, Transport } from './transport.js';
 import { LiveCursorDocument } from '../generated/index.js';
@@ -132,10 +132,7 @@ export class Followed {
 
 async function liveCursor(post: Post): Promise<string> {
   const payload = { query: textOf(LiveCursorDocument), variables: {} };
-  const answer = await post(payload, patience()).catch((cause: unknown) => {
-    const { name, message } = cause as Error;
-    throw name === 'TimeoutError' ? new TriviumError('UNREACHABLE', message, { cause }) : cause;
-  });
+  const answer = await post(payload);
   const { liveCursor: cursor } = (answer.data ?? {}) as { readonly liveCursor?: string };
   if (cursor === undefined) throw failureOf(answer, answer.status);
   return cursor;

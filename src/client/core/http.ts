@@ -3,8 +3,8 @@ import { TriviumError, type Answer } from './error.js';
 import type { Payload } from './document.js';
 import { schemaHash } from '../generated/schema-hash.js';
 
-/** A signal for what the client asks by itself: a connection may be dead without a word. */
-export const patience = () => AbortSignal.timeout(30_000);
+/** In milliseconds, longer than the gateway takes for an operation: a connection may be dead without a word. */
+const patienceMs = 35_000;
 
 /** What identifies the caller on a request. */
 export interface Credentials {
@@ -31,7 +31,10 @@ export interface Answered extends Answer {
   readonly status: number;
 }
 
-/** Posts an operation. Rejects with `UNREACHABLE`, `NOT_GRAPHQL` or the signal's reason; errors are data. */
+/**
+ * Posts an operation. Rejects with `UNREACHABLE`, `NOT_GRAPHQL` or the signal's reason; errors are data. Without a signal, an
+ * answer that takes longer than any operation is `UNREACHABLE`, too.
+ */
 export type Post = (payload: Payload, signal?: AbortSignal | null) => Promise<Answered>;
 
 /** The headers with which a request says who is calling. */
@@ -54,7 +57,7 @@ export function createPost({ url, fetch, credentials, onOtherSchema }: PostOptio
       headers: headersFor(caller, 'application/graphql-response+json, application/json;q=0.9'),
       credentials: caller.credentials,
       body: JSON.stringify(payload),
-      signal: signal ?? null,
+      signal: signal ?? AbortSignal.timeout(patienceMs),
     }).catch((cause: unknown) => {
       signal?.throwIfAborted();
       throw new TriviumError('UNREACHABLE', 'The gateway cannot be reached.', { cause });

@@ -1,6 +1,6 @@
 import { attempt } from './attempt.js';
 import { Followed } from './follow.js';
-import { patience, type HttpOptions, type Post } from './http.js';
+import type { HttpOptions, Post } from './http.js';
 import { createSocket } from './socket.js';
 import { calledBack, type Sink, type Transport } from './transport.js';
 import { canShareTabs, SharedTabs } from '../stream/shared-tabs.js';
@@ -22,6 +22,7 @@ export class Live {
   /** What is followed, and what tells that it is complete. */
   readonly #active = new Map<Followed, () => void>();
   #transport: Transport | undefined;
+  /** Whether no websocket has opened since it was asked if the gateway answers at all. */
   #isTrying = false;
   #fellBack: boolean;
   #isStopped = false;
@@ -92,6 +93,7 @@ export class Live {
             webSocketImpl: this.#webSocketImpl,
             token: () => credentials().token,
             onNotOpened: () => void this.#fallBack(),
+            onOpened: () => (this.#isTrying = false),
           }));
   }
 
@@ -101,8 +103,9 @@ export class Live {
     this.#isTrying = true;
     const socket = this.#transport;
     try {
-      await this.#options.post({ query: '{ __typename }', variables: {} }, patience());
-      if (!this.#isStopped && this.#transport === socket) this.#changeTo(createFallback(this.#options));
+      await this.#options.post({ query: '{ __typename }', variables: {} });
+      if (this.#isTrying && !this.#isStopped && this.#transport === socket)
+        this.#changeTo(createFallback(this.#options));
     } catch {
       this.#isTrying = false; // the gateway cannot be reached at all
     }

@@ -17,6 +17,7 @@ export interface SocketOptions {
    * later after some in a row.
    */
   readonly onNotOpened?: () => void;
+  readonly onOpened?: () => void;
   /** How often to ping, in milliseconds. */
   readonly pingEveryMs?: number;
 }
@@ -63,7 +64,7 @@ export function createSocket(options: SocketOptions): Transport {
 }
 
 function clientOptions(
-  { url, webSocketImpl, token, onNotOpened, pingEveryMs: pingMs = pingEveryMs }: SocketOptions,
+  { url, webSocketImpl, token, onNotOpened, onOpened, pingEveryMs: pingMs = pingEveryMs }: SocketOptions,
   on: NonNullable<ClientOptions['on']>,
   retryWait: (attempts: number) => Promise<void>,
 ): ClientOptions {
@@ -83,7 +84,10 @@ function clientOptions(
     retryWait,
     on: {
       ...on,
-      connected: () => void (isConnected = true),
+      connected() {
+        isConnected = true;
+        onOpened?.();
+      },
       closed(event) {
         on.closed?.(event);
         if (isConnected || isFromGateway(event)) failuresLeft = failuresInARow;

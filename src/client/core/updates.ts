@@ -1,5 +1,5 @@
 import { cursorOf, takesAfter } from './document.js';
-import { failureOf, type Answer } from './error.js';
+import { failureOf, TriviumError, type Answer } from './error.js';
 import type { Sink } from './transport.js';
 
 /** How many updates may wait for their consumer. */
@@ -7,7 +7,8 @@ const maxWaiting = 1_000;
 
 /**
  * What a subscription brings, as an async iterator that ends with it, or throws its failure. Nothing is lost between two
- * calls of `next`; if too much waits, the subscription is left, and resumed where it was once all of that is taken.
+ * calls of `next`; if too much waits, the subscription is left, and resumed where it was once all of that is taken. One that
+ * cannot be resumed fails with `TOO_SLOW` then.
  */
 export class Updates<Data> implements AsyncIterableIterator<Data, undefined> {
   readonly #resumes: boolean;
@@ -88,7 +89,8 @@ export class Updates<Data> implements AsyncIterableIterator<Data, undefined> {
     if (this.#resumes && cursor !== undefined) {
       this.#variables['after'] = cursor;
       if (this.#waiting.length >= maxWaiting) this.#pause();
-    }
+    } else if (this.#waiting.length >= maxWaiting)
+      this.#finish({ failure: new TriviumError('TOO_SLOW', 'Too many updates wait to be taken.') });
     return this.#wake();
   }
 

@@ -34,7 +34,9 @@ export class Freshest {
       return { ...fields, ...Object.fromEntries(newer) };
     }
     this.#known.delete(id);
-    this.#known.set(id, { ...known, ...scalars(fields) });
+    // What another answer said of the same revision holds, too; what it said of an older one may not.
+    const isSame = known?.['revision'] === fields['revision'];
+    this.#known.set(id, { ...(isSame && known), ...scalars(fields) });
     const [oldest] = this.#known.keys();
     if (this.#known.size > remembered && oldest !== undefined) this.#known.delete(oldest);
     return fields;

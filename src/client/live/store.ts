@@ -53,6 +53,9 @@ const documents: Record<
   payments: { list: PaymentsDocument, updates: PaymentUpdatesDocument, one: 'payment' },
 };
 
+/** So many rows beside those that were asked for: with more, as after a night in an open page, a list begins anew. */
+const maxGrowth = 1_000;
+
 /** A list of which nothing is known yet. */
 export const emptyList: LiveListState<never> = {
   entities: [],
@@ -84,6 +87,8 @@ class ListKeeper implements Subject, LiveList<Entity> {
   readonly #first: number;
   #stretch: Stretch<Entity> = { entities: [], hasMore: false, end: undefined };
   #endCursor: string | null = null;
+  /** Rows that came with pages. */
+  #asked = 0;
   /** What updates have brought since a page was asked for, by id: its answer may be older. */
   readonly #known = new Map<string, Entity>();
 
@@ -119,13 +124,15 @@ class ListKeeper implements Subject, LiveList<Entity> {
   begin(data: Readonly<Record<string, unknown>>): void {
     this.#known.clear();
     this.#stretch = { entities: [], hasMore: false, end: undefined };
+    this.#asked = 0;
     this.#append(data[this.#family] as Page);
   }
 
   take(state: Entity): void {
     if (this.state.loading) this.#known.set(state.id, newer(this.#known.get(state.id), state));
     this.#show(withEntity(this.#stretch, this.#filter, state));
-    this.#refill();
+    if (this.#stretch.entities.length >= this.#asked + maxGrowth) void this.reload();
+    else this.#refill();
   }
 
   /** Asks for more if rows have left until fewer are shown than were asked for; after a failure, `more` has to be called. */
@@ -137,6 +144,7 @@ class ListKeeper implements Subject, LiveList<Entity> {
   #append({ edges, pageInfo }: Page): void {
     const { entities, end: before } = this.#stretch;
     const nodes = edges.map(({ node }) => node);
+    this.#asked += nodes.length;
     const end = nodes.at(-1) ?? before;
     let next: Stretch<Entity> = { entities, hasMore: false, end };
     for (const node of nodes) next = withEntity(next, this.#filter, newer(this.#known.get(node.id), node));

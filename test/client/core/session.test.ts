@@ -11,11 +11,23 @@ import {
   ViewerDocument,
 } from '../../../src/client/generated/index.js';
 import { demo } from '../../support/testbed.js';
+import { fakeTimeouts, neverAnswered } from '../fake-timeouts.js';
 import { useProxiedGateway } from '../proxied-gateway.js';
 import { collectUncaught } from '../uncaught.js';
 
 const proxied = useProxiedGateway();
 const { connect } = proxied;
+
+test('a question who is signed in that is never answered fails in time', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  fakeTimeouts();
+  const fetch: TriviumOptions['fetch'] = (_, init) => neverAnswered(init?.signal);
+  const refreshed = createTrivium({ url: 'http://127.0.0.1:1', token: 'token', fetch }).refresh();
+  const failure = refreshed.catch((error: unknown) => error);
+  await vi.advanceTimersByTimeAsync(35_000);
+  expect(await failure).toMatchObject({ code: 'UNREACHABLE' });
+});
 
 test('signs in and out, and says so in one place', async () => {
   const trivium = createTrivium({ url: proxied.testbed.url });

@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import type { Sink } from '../../../src/client/core/transport.js';
 import type { Trivium } from '../../../src/client/core/trivium.js';
+import { Updates } from '../../../src/client/core/updates.js';
 import { PaymentUpdatesDocument, ShipmentUpdatesDocument } from '../../../src/client/generated/index.js';
 import { startTestbed } from '../../support/testbed.js';
 import { useProxiedGateway } from '../proxied-gateway.js';
@@ -105,6 +107,19 @@ test('leaves events that are not taken yet on the server, and loses none', async
   const pending = updates.next();
   await updates.return?.();
   expect(await pending).toEqual({ done: true, value: undefined });
+});
+
+test('what cannot be resumed fails once a thousand updates wait, which are handed out first', async () => {
+  let sink!: Sink;
+  const left = vi.fn<() => void>();
+  const updates = new Updates<{ a: number }>('subscription { a }', {}, (taken) => {
+    sink = taken;
+    return left;
+  });
+  for (let a = 1; a <= 1_000; a += 1) sink.next({ data: { a } });
+  expect(left).toHaveBeenCalledOnce();
+  for (let a = 1; a <= 1_000; a += 1) expect(await updates.next()).toEqual({ done: false, value: { a } });
+  await expect(updates.next()).rejects.toMatchObject({ code: 'TOO_SLOW' });
 });
 
 test('a signal ends the loop, also one that was aborted before; so does `dispose`', async () => {

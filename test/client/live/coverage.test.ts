@@ -3,6 +3,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { TriviumError, type Answer } from '../../../src/client/core/error.js';
 import type { Sink, Trivium } from '../../../src/client/core/trivium.js';
 import { Coverage } from '../../../src/client/live/coverage.js';
+import { Freshest } from '../../../src/client/live/freshest.js';
 import { collectUncaught } from '../uncaught.js';
 
 const listQuery = parse('{ liveCursor shipments(first: 1) { edges { node { id } } } }');
@@ -86,6 +87,14 @@ test('a cache takes what a restored log says, though that counts its events once
   await coverage.execute(query, {});
   sinks[0]!.error(new TriviumError('CURSOR_EXPIRED', 'The database was restored.'));
   expect(await coverage.execute(query, {})).toEqual(answer(90, 'IN_TRANSIT'));
+});
+
+test('a late answer keeps what a newer update does not say, though an older answer said it', async () => {
+  const state = (revision: number, stage: string, carrier: string) => ({ id: '1', revision, stage, carrier });
+  const freshest = new Freshest();
+  freshest.refresh(state(5, 'CREATED', 'UPS'));
+  freshest.refresh({ id: '1', revision: 7, stage: 'DELIVERED' });
+  expect(freshest.refresh(state(6, 'IN_TRANSIT', 'DHL'))).toEqual(state(7, 'DELIVERED', 'DHL'));
 });
 
 test.each(['', '(filter: { carriers: ["ups"] })'])(

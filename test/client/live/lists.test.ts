@@ -1,11 +1,12 @@
 import fc from 'fast-check';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { TriviumError } from '../../../src/client/core/error.js';
-import type { Answer, Sink, Trivium } from '../../../src/client/core/trivium.js';
+import { createTrivium, type Answer, type Sink, type Trivium } from '../../../src/client/core/trivium.js';
 import { createLiveList, type LiveList } from '../../../src/client/live/store.js';
 import type { ShipmentFilter, ShipmentPartsFragment } from '../../../src/client/generated/index.js';
 import { useProxiedGateway } from '../proxied-gateway.js';
 import { collectUncaught } from '../uncaught.js';
+import { fakeTimeouts, neverAnswered } from '../fake-timeouts.js';
 
 const proxied = useProxiedGateway();
 
@@ -193,6 +194,20 @@ test("a list that was asked for while the gateway's database was down is asked f
   expect(execute).toHaveBeenCalledTimes(2);
 });
 
+test('a list whose query is never answered is asked for again', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  fakeTimeouts();
+  const fetch = vi.fn<typeof globalThis.fetch>((_, init) => neverAnswered(init?.signal));
+  const trivium = createTrivium({ url: 'http://127.0.0.1:1', token: 'token', fetch });
+  const list = createLiveList(trivium, 'shipments');
+  onTestFinished(list.listen(() => {}));
+  await vi.advanceTimersByTimeAsync(35_000);
+  expect(list.state).toMatchObject({ loading: false, error: { code: 'UNREACHABLE' } });
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(fetch).toHaveBeenCalledTimes(2);
+});
+
 test('a list that could not be asked for is asked for as soon as the network is back', async () => {
   vi.useFakeTimers();
   const page = new EventTarget();
@@ -223,6 +238,35 @@ function createManual() {
   } as unknown as Trivium;
   return { trivium, answers, sinks };
 }
+
+test('a list that has grown by a thousand rows begins anew', async () => {
+  const { trivium, answers, sinks } = createManual();
+  const list = createLiveList(trivium, 'payments', { first: 1 });
+  onTestFinished(list.listen(() => {}));
+  const payment = (at: number) => ({
+    id: `payment ${at}`,
+    paymentId: `pay_${at}`,
+    revision: at,
+    updatedAt: new Date(at * 1_000).toISOString(),
+  });
+  const answer = (at: number) =>
+    answers.shift()!({
+      liveCursor: 'here',
+      payments: { edges: [{ node: payment(at) }], pageInfo: { hasNextPage: true, endCursor: 'end' } },
+    });
+  answer(1);
+  await vi.waitFor(() => expect(sinks).toHaveLength(1));
+  const take = (at: number) =>
+    sinks.at(-1)!.next({ data: { paymentUpdates: { cursor: String(at), payment: payment(at) } } });
+  for (let at = 2; at <= 1_000; at += 1) take(at);
+  expect(list.state.entities).toHaveLength(1_000);
+  expect(answers).toEqual([]);
+  take(1_001);
+  await vi.waitFor(() => expect(answers).toHaveLength(1));
+  answer(1_001);
+  await vi.waitFor(() => expect(list.state.entities.map(({ paymentId }) => paymentId)).toEqual(['pay_1001']));
+  expect(list.state).toMatchObject({ hasMore: true, loading: false });
+});
 
 test('what came while a page was awaited that was given up does not come back with the next page', async () => {
   const { trivium, answers, sinks } = createManual();

@@ -52,6 +52,34 @@ test('where no websocket opens, each event is shown once and in order, however o
   expect(streamsAsked()).toBeGreaterThan(5);
 });
 
+test('a websocket that opens before it is known that the gateway answers is kept', async () => {
+  let attempts = 0;
+  class OpensLater extends WebSocket {
+    constructor(url: string, protocols: string) {
+      super((attempts += 1) === 1 ? url.replace('/graphql', '/livez') : url, protocols);
+    }
+  }
+  let answer = () => {};
+  const held = new Promise<void>((resolve) => (answer = resolve));
+  let answered: Promise<Response> | undefined;
+  const trivium = connect({
+    webSocketImpl: OpensLater,
+    fetch: (url: string, init: RequestInit) =>
+      (init.body as string).includes('{ __typename }')
+        ? (answered = held.then(() => fetch(url, init)))
+        : fetch(url, init),
+  });
+  const before = streamsAsked();
+  const { shown } = follow(trivium, await liveCursor());
+  const sent = await emit(1);
+  await expect.poll(() => shown).toEqual(sent);
+  answer();
+  expect((await answered)?.status).toBe(200);
+  sent.push(...(await emit(2)));
+  await expect.poll(() => shown).toEqual(sent);
+  expect(streamsAsked()).toBe(before);
+});
+
 test('what a callback throws is an uncaught error, and neither cuts the stream nor disturbs others on it', async () => {
   const trivium = connect();
   const after = await liveCursor();
