@@ -4,7 +4,10 @@ const results = document.getElementById('results');
 const most = 12;
 let index;
 
-const load = () => (index ??= fetch('/docs/search.json').then((response) => response.json()));
+const load = () =>
+  (index ??= fetch('/docs/search.json')
+    .then((response) => response.json())
+    .catch(() => (index = undefined))); // the next word tries again
 
 /** Words that say nothing of what is looked for. */
 const fillers = new Set(
@@ -61,6 +64,10 @@ async function search() {
   results.hidden = words.length === 0;
   if (words.length === 0) return;
   const sections = await load();
+  if (!sections) {
+    results.textContent = 'The documentation cannot be reached.';
+    return;
+  }
   const found = sections
     .map((section) => ({ section, ...match(section, words) }))
     .filter((one) => one.found >= words.length / 2)
@@ -91,7 +98,8 @@ document.addEventListener('keydown', (event) => {
     event.preventDefault();
     input.focus();
   } else if (event.key === 'Escape') close();
-  else if (event.key === 'Enter' && document.activeElement === input) results.querySelector('a')?.click();
+  else if (event.key === 'Enter' && document.activeElement === input && !results.hidden)
+    results.querySelector('a')?.click();
   else move(event);
 });
 document.addEventListener('click', ({ target }) => {

@@ -119,6 +119,31 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     expect(ui.faults).toEqual([]);
   });
 
+  test('what is typed into a note is compared with what was saved last', async () => {
+    await ui.takeOwnPage();
+    let asked = 0;
+    ui.page.on('dialog', (dialog) => {
+      asked += 1;
+      return dialog.dismiss();
+    });
+    await ui.open('#/notes/new');
+    await ui.page.getByLabel('Title').fill('First');
+    await ui.page.getByLabel('Text').fill('Text');
+    await exactly('Create').click();
+    await exactly('Delete this note').waitFor();
+    await ui.page.getByLabel('Title').fill('Second');
+    await exactly('Save').click();
+    await ui.page.getByText('Saved.').waitFor();
+    await ui.page.getByLabel('Title').fill('First');
+    await ui.page.getByRole('link', { name: 'Shipments' }).click();
+    await expect.poll(() => asked, soon).toBe(1);
+    await ui.page.getByLabel('Title').fill('Second');
+    await ui.page.getByText('Saved.').waitFor();
+    await ui.page.getByRole('link', { name: 'Shipments' }).click();
+    await ui.page.getByRole('heading', { name: 'Shipments' }).waitFor();
+    expect(asked).toBe(1);
+  });
+
   test('a booking that is not made is asked about before it is left, by a link, the back button and out of the page', async () => {
     await ui.takeOwnPage();
     await ui.open('#/appointments?as=agenda');
@@ -364,7 +389,12 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
       await ui.open(`#/${view}/unknown`);
       await detail.getByText('Loading …').waitFor();
     }
+    await ui.open('#/appointments?as=agenda');
+    await ui.page.getByText('Loading …').waitFor();
+    expect(await ui.page.getByText('Nothing is booked in this week.').count()).toBe(0);
     release();
+    await ui.page.getByText('Nothing is booked in this week.').waitFor();
+    await ui.open('#/webhooks/unknown');
     await detail.getByText('This delivery is not among those loaded.').waitFor();
     await ui.open('#/appointments/unknown');
     await detail.getByText('It is not in this week.').waitFor();

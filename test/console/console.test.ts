@@ -87,6 +87,45 @@ describe.skipIf(skipBrowserTests)('the console (needs Chromium)', () => {
     expect(ui.faults).toEqual([]);
   });
 
+  test('goes on by websocket, however often none opened while the connection was cut', async () => {
+    await ui.takeOwnPage();
+    let sockets = 0;
+    let streams = 0;
+    ui.page.on('websocket', () => (sockets += 1));
+    ui.page.on('request', (request) => (streams += Number(request.url().endsWith('/graphql/stream'))));
+    await ui.open('#/live');
+    const light = () => ui.page.getByRole('status').first().innerText();
+    await expect.poll(light, soon).toMatch(/^Live/);
+    const before = sockets;
+    await ui.button('Cut the connection').click();
+    await expect.poll(() => sockets - before, { timeout: 60_000 }).toBe(4);
+    expect(await light()).toBe('Cut by you');
+    await ui.button('Let it reconnect').click();
+    await expect.poll(light, soon).toMatch(/^(Live|Resumed)/);
+    expect(streams).toBe(0);
+  });
+
+  test('a failure stays while it is tried again, and so does the focus on its button', async () => {
+    await ui.takeOwnPage();
+    let tries = 0;
+    await ui.page.route('**/graphql', (route) => {
+      if (!route.request().postData()?.includes('query Shipments(')) return route.fallback();
+      tries += 1;
+      return route.abort();
+    });
+    await ui.open('#/shipments');
+    const again = ui.button('Try again');
+    await again.focus();
+    const alert = await ui.page.getByRole('alert').elementHandle();
+    const before = tries;
+    await expect.poll(() => tries - before, { timeout: 60_000 }).toBeGreaterThan(1);
+    expect(await again.evaluate((button) => button === document.activeElement)).toBe(true);
+    expect(await alert?.evaluate((shown) => shown.isConnected)).toBe(true);
+    await ui.page.unroute('**/graphql');
+    await again.click();
+    await expect.poll(() => again.count(), soon).toBe(0);
+  });
+
   test('moves a shipment to the top of the list, and shows it as a time line that marks what came out of order', async () => {
     const at = (seconds: number) => new Date(Date.now() - seconds * 1000).toISOString();
     await emit('shp_early', 'shipment.created');
@@ -258,6 +297,11 @@ describe.skipIf(skipBrowserTests)('the console (needs Chromium)', () => {
       data: { query: 'mutation { signOut { signedOut } }' },
     });
     await ui.page.getByRole('dialog').waitFor();
+    // Nobody else: what is typed would be lost.
+    expect(await ui.page.getByRole('dialog').getByRole('button').allInnerTexts()).toEqual([
+      'Sign in',
+      'Continue as Dana Demo',
+    ]);
     await ui.expectAccessible();
     for (let presses = 0; presses < 3; presses += 1) await ui.page.keyboard.press('Escape');
     await ui.page.keyboard.type('demo-password');

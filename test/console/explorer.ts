@@ -200,7 +200,7 @@ export async function announceNetwork(page: Page): Promise<void> {
 
 /** Tells a page, as another window would, that somebody signed in or out there. */
 export async function announceFromAnotherWindow(page: Page): Promise<void> {
-  await page.evaluate(() => new BroadcastChannel(`trivium ${location.origin}`).postMessage(null));
+  await page.evaluate(() => new BroadcastChannel(`trivium ${location.origin}`).postMessage('signed-in'));
 }
 
 /** The settings of a gateway beside this sandbox. */

@@ -1,5 +1,6 @@
 import type { Page, Route } from 'playwright-core';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import type { Change } from '../../src/client/core/page.js';
 import { openProxy } from '../client/proxy.js';
 import {
   announceFromAnotherWindow,
@@ -109,6 +110,24 @@ export function signInTests(explorer: Explorer): void {
       expect(await explorer.page.getByRole('status').first().innerText()).toBe('Signed in as Dana Demo');
       await button('Sign out').press('Enter');
       await expect.poll(focused, soon).toBe('E-mail');
+    });
+
+    test('tells other pages what becomes of the session, in the words of the client package', async () => {
+      const heard = await explorer.page.evaluateHandle(() => {
+        const changes: unknown[] = [];
+        const tabs = new BroadcastChannel(`trivium ${location.origin}`);
+        tabs.addEventListener('message', ({ data }) => changes.push(data));
+        return changes;
+      });
+      await signIn();
+      await button('Sign out').click();
+      await button('Sign in').waitFor();
+      const changes: Change[] = ['signed-in', 'signing-out', 'signed-out'];
+      await expect.poll(() => heard.jsonValue(), soon).toEqual(changes);
+      await replaceAndRun(`mutation { signIn(input: ${inputOf(demo)}) { viewer { name } } }`);
+      await button('Sign out').waitFor();
+      await replaceAndRun('mutation { signOut { signedOut } }');
+      await expect.poll(() => heard.jsonValue(), soon).toEqual([...changes, 'signed-in', 'signed-out']);
     });
 
     test('notices a sign-in and a sign-out in the editor, and leaves the focus there', async () => {

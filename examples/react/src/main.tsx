@@ -1,4 +1,4 @@
-import { StrictMode } from 'react';
+import { StrictMode, useState } from 'react';
 import { createRoot } from 'react-dom/client';
 import { createTrivium } from '@trivium/client';
 import { TriviumProvider, useSession } from '@trivium/client/react';
@@ -11,14 +11,22 @@ const trivium = createTrivium({ url });
 
 function App() {
   const { status, viewer, ended, signOut } = useSession();
+  const [problem, setProblem] = useState<string>();
+  const leave = () =>
+    signOut().then(
+      () => setProblem(undefined),
+      (error: unknown) => setProblem(String(error)),
+    );
   if (status === 'unknown') return <p>One moment …</p>;
   if (status === 'signed-out') return <SignIn hint={ended ? 'Your session has ended.' : undefined} />;
   return (
     <main>
       <header>
-        {viewer?.name} <button onClick={() => void signOut()}>Sign out</button>
+        {viewer?.name} <button onClick={() => void leave()}>Sign out</button>
+        {problem && <p role="alert">{problem}</p>}
       </header>
-      <Notes />
+      {/* Without the key, somebody who signs in elsewhere would see the notes of who was here before. */}
+      <Notes key={viewer?.id} />
       <LiveList family="shipments" describe={({ shipmentId, stage }) => `${shipmentId} ${stage}`} />
       <LiveList
         family="payments"

@@ -104,23 +104,27 @@ function SignInForm({ email: known = '' }: { readonly email?: string }): ReactEl
           {busy ? 'Signing in …' : 'Sign in'}
         </button>
       </form>
-      <DemoUsers enter={(who, secret) => void enter(who, secret)} />
+      <DemoUsers only={known} enter={(who, secret) => void enter(who, secret)} />
     </>
   );
 }
 
-function DemoUsers(props: {
+interface DemoUsersProps {
+  /** The address of the one to offer, if views are open that are somebody's; else empty. */
+  readonly only: string;
   readonly enter: (email: string, password: string) => void;
-}): ReactElement | null {
-  const { sandbox } = pageSettings;
-  if (!sandbox?.users.length) return null;
+}
+
+function DemoUsers({ only, enter }: DemoUsersProps): ReactElement | null {
+  const users = (pageSettings.sandbox?.users ?? []).filter(({ email }) => only === '' || email === only);
+  if (users.length === 0) return null;
   return (
     <div className="demo-users">
       <p className="or">
         <span>or, beside the sandbox</span>
       </p>
-      {sandbox.users.map(({ name, email, password }) => (
-        <button className="button" type="button" key={email} onClick={() => props.enter(email, password)}>
+      {users.map(({ name, email, password }) => (
+        <button className="button" type="button" key={email} onClick={() => enter(email, password)}>
           Continue as {name}
         </button>
       ))}

@@ -24,6 +24,8 @@ export interface ConnectionMonitor {
   heard(): void;
   /** Whoever uses the page cut the connection. */
   cut(): void;
+  /** It may connect again. */
+  mended(): void;
   /** Nothing is followed any more: what is followed next has not been missed. */
   idle(): void;
 }
@@ -43,22 +45,27 @@ export function createConnectionMonitor(): ConnectionMonitor {
     settle = setTimeout(() => set({ state: 'live' }), shownMs);
   }
 
+  function connected(): void {
+    madeUp = 0;
+    if (wasLive) showMadeUp();
+    else set({ state: 'live' });
+    wasLive = true;
+  }
+
+  function isAway(): void {
+    set({ state: isIdle ? 'idle' : wasLive ? 'reconnecting' : 'connecting' });
+  }
+
   return {
     connection,
     connecting() {
       isIdle = false;
       if (connection.get().state === 'idle') set({ state: 'connecting' });
     },
-    connected() {
-      madeUp = 0;
-      if (wasLive) showMadeUp();
-      else set({ state: 'live' });
-      wasLive = true;
-    },
+    connected,
     closed() {
       clearTimeout(settle);
-      if (connection.get().state === 'cut') return;
-      set({ state: isIdle ? 'idle' : wasLive ? 'reconnecting' : 'connecting' });
+      if (connection.get().state !== 'cut') isAway();
     },
     replayed() {
       if (connection.get().state !== 'resumed') return;
@@ -66,11 +73,12 @@ export function createConnectionMonitor(): ConnectionMonitor {
       showMadeUp();
     },
     heard() {
-      if (['idle', 'connecting'].includes(connection.get().state)) set({ state: 'live' });
+      if (['idle', 'connecting', 'reconnecting'].includes(connection.get().state)) connected();
     },
     cut() {
       set({ state: 'cut' });
     },
+    mended: isAway,
     idle() {
       isIdle = true;
       wasLive = false;

@@ -65,12 +65,13 @@ export function usePages<Row extends { readonly id: string }>(
   const [round, setRound] = useState(0);
 
   const next = useCallback(
-    async (after: string | undefined) => {
+    async (after: string | undefined, isAgain = false) => {
       if (pending.current) return;
       pending.current = true;
       changes.current = [];
       const list = current.current;
-      setState((now) => ({ ...now, loading: true, error: undefined, asked: after }));
+      // While it is tried again, the failure stays: whoever is about to read it, or to press its button, can.
+      setState((now) => ({ ...now, loading: true, error: isAgain ? now.error : undefined, asked: after }));
       const outcome = await load(after).then(
         (page) => {
           const acts = changes.current;
@@ -100,7 +101,7 @@ export function usePages<Row extends { readonly id: string }>(
   }, [error, hasMore, after, next]);
   const retry = useCallback(() => {
     if (error && isPlaceLost(error)) reload();
-    else void next(asked);
+    else void next(asked, true);
   }, [error, asked, next, reload]);
   useRetry(error, retry);
   const change = useCallback((act: Change<Row>) => {

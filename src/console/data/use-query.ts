@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useState } from 'react';
+import { useCallback, useEffect, useRef, useState } from 'react';
 import type { TypedDocumentString } from '../generated/index.js';
 import { useSession } from '../app/session.js';
 import { asGatewayError, isUnauthenticated, type GatewayError } from './gateway-error.js';
@@ -26,11 +26,15 @@ export function useQuery<Data, Variables>(
   const [round, setRound] = useState(0);
   const [state, setState] = useState<Omit<Query<Data>, 'reload'>>(begun);
   const key = JSON.stringify(variables);
+  const asked = useRef<string>(undefined);
   const reload = useCallback(() => setRound((now) => now + 1), []);
 
   useEffect(() => {
     const cancel = new AbortController();
-    setState(({ data }) => ({ data, error: undefined, loading: true }));
+    // While the same is tried again, its failure stays: whoever is about to read it, or to press its button, can.
+    const isAgain = asked.current === `${epoch} ${key}`;
+    asked.current = `${epoch} ${key}`;
+    setState(({ data, error }) => ({ data, error: isAgain ? error : undefined, loading: true }));
     gateway.ask(document, JSON.parse(key) as Variables, cancel.signal).then(
       (data) => !cancel.signal.aborted && setState({ data, error: undefined, loading: false }),
       (cause: unknown) => {

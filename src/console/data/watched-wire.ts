@@ -16,7 +16,12 @@ export function createWire(monitor: ConnectionMonitor): Wire {
   const links = new Links(monitor);
   return {
     Socket: watchedSocket(links),
-    fetch: (...request) => (isStream(request[0]) ? fetchStream(links, request) : fetch(...request)),
+    fetch(...request) {
+      if (isStream(request[0])) return fetchStream(links, request);
+      // Else the client would take it that only websockets are not let through, and go on without them for good.
+      if (links.isCut && isProbe(request[1])) return Promise.reject(new TypeError('The connection is cut.'));
+      return fetch(...request);
+    },
     cut: () => links.cut(),
     mend: () => links.mend(),
   };
@@ -30,7 +35,7 @@ class Links {
   readonly #open = new Set<End>();
   readonly #accepted = new Set<End>();
   readonly #monitor: ConnectionMonitor;
-  #isCut = false;
+  isCut = false;
 
   constructor(monitor: ConnectionMonitor) {
     this.#monitor = monitor;
@@ -39,7 +44,7 @@ class Links {
   opening(end: End): void {
     this.#open.add(end);
     this.#monitor.connecting();
-    if (this.#isCut) end();
+    if (this.isCut) end();
   }
 
   accepted(end: End): void {
@@ -54,13 +59,14 @@ class Links {
   }
 
   cut(): void {
-    this.#isCut = true;
+    this.isCut = true;
     this.#monitor.cut();
     for (const end of this.#open) end();
   }
 
   mend(): void {
-    this.#isCut = false;
+    this.isCut = false;
+    this.#monitor.mended();
   }
 }
 
@@ -76,6 +82,11 @@ function watchedSocket(links: Links): typeof WebSocket {
       links.opening(end);
     }
   };
+}
+
+/** Whether the client asks only if the gateway answers at all, where no websocket opens. */
+function isProbe(init: RequestInit | undefined): boolean {
+  return typeof init?.body === 'string' && init.body.includes('{ __typename }');
 }
 
 function isStream(address: RequestInfo | URL): boolean {

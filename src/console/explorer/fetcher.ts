@@ -3,6 +3,7 @@ import type { GraphiQLProps } from 'graphiql';
 import { createClient, TerminatedCloseEvent } from 'graphql-ws';
 import { cursorOf, takesAfter } from '../../client/core/document.js';
 import { Liveness, pingEveryMs } from '../../client/core/liveness.js';
+import type { Change } from '../../client/core/page.js';
 import { createPauses } from '../../client/core/pause.js';
 import { forgetMessages, keepMessage } from './messages.js';
 import { isUnauthenticated, path, post, type Answer, type Operation } from './session/gateway.js';
@@ -52,13 +53,19 @@ function ask(
   const isMutation = type === OperationTypeNode.MUTATION;
   const cut = new AbortController();
   const answer = post(operation, headers, isMutation ? undefined : cut.signal);
-  const signsInOrOut = isMutation && /\bsign(In|Out)\b/.test(operation.query); // under any alias
+  const change = isMutation ? changeBy(operation.query) : undefined;
   void answer.then((given) => {
-    if (signsInOrOut) return session.sessionChanged(isOnlySigning(given) ? given : undefined);
+    if (change) return session.sessionChanged(change, isOnlySigning(given) ? given : undefined);
     if (isUnauthenticated(given)) return session.refresh();
     return given.data && session.gatewayResponded();
   });
   return stoppable(answer, () => cut.abort());
+}
+
+/** What a mutation does to the session, under any alias. */
+function changeBy(query: string): Change | undefined {
+  if (/\bsignIn\b/.test(query)) return 'signed-in';
+  return /\bsignOut\b/.test(query) ? 'signed-out' : undefined;
 }
 
 function isOnlySigning({ data }: Answer): boolean {

@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useRef, useState, type Dispatch, type SetStateAction } from 'react';
+import type { Change } from '../../../client/core/page.js';
 import { retrySoon } from '../../data/retry.js';
 import { isUnauthenticated, isOriginAllowed, post, type Answer } from './gateway.js';
 import { problemOf, type Problem } from './problem.js';
@@ -31,15 +32,16 @@ export interface Session extends State {
   /** Looks up who is signed in, after a hint that the session has ended. */
   readonly refresh: () => void;
   /** Looks it up after a sign-in or sign-out in the editor, and notifies the other windows. */
-  readonly sessionChanged: (keptAnswer: Answer | undefined) => void;
+  readonly sessionChanged: (change: Change, keptAnswer: Answer | undefined) => void;
   /** Looks it up if the last look-up failed, after a hint that the gateway answers again. */
   readonly gatewayResponded: () => void;
   /** Clears the problem. */
   readonly dismiss: () => void;
 }
 
-/** Connects the pages of this origin, which share the cookie: each tells the others whether somebody signed out, or else in. */
+/** Connects the pages of this origin, which share the cookie: each tells the others what became of the session. */
 const windows = new BroadcastChannel(`trivium ${location.origin}`);
+const announce = (change: Change): void => windows.postMessage(change);
 
 interface SignInData {
   readonly signIn: { readonly errors: readonly { readonly message: string }[] };
@@ -72,8 +74,8 @@ export function useSession(): Session {
 
   const refresh = useCallback(() => void look(false), [look]);
   const sessionChanged = useCallback(
-    (keptAnswer: Answer | undefined) => {
-      windows.postMessage(null);
+    (change: Change, keptAnswer: Answer | undefined) => {
+      announce(change);
       void look(true, keptAnswer);
     },
     [look],
@@ -96,19 +98,20 @@ export function useSession(): Session {
     dismiss(); // so that the same message is announced again
     const refused = await trySignIn(email, password);
     if (refused) return tell(refused);
-    windows.postMessage(null);
+    announce('signed-in');
     // A session was created, but the browser may not have stored its cookie.
     if ((await look(true)) === null) tell((await isOriginAllowed()) ? notKept : notKnown);
     return undefined;
   };
 
   const signOut = async (): Promise<void> => {
+    announce('signing-out');
     const answer = await post({ query: signOutMutation });
     const problem = problemOf(answer);
     // If the session has already ended, the user is signed out as well.
-    if (problem && !isUnauthenticated(answer)) return failed(problem);
-    windows.postMessage(true);
-    return signedOut();
+    const isStillIn = problem && !isUnauthenticated(answer);
+    announce(isStillIn ? 'signed-in' : 'signed-out');
+    return isStillIn ? failed(problem) : signedOut();
   };
 
   return { ...state, signIn, signOut, refresh, sessionChanged, gatewayResponded, dismiss };

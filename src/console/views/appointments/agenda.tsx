@@ -8,11 +8,11 @@ import type { WeekProps } from './week-grid.js';
 const fullDay = new Intl.DateTimeFormat('en-GB', { weekday: 'long', day: 'numeric', month: 'long' });
 
 /** A week's bookings, one after the other. */
-export function Agenda({ bookings, days, selected, hrefOfOne }: WeekProps): ReactElement {
+export function Agenda({ bookings, days, isWhole, selected, hrefOfOne }: WeekProps): ReactElement | null {
   const busy = days
     .map((day) => ({ day, ofDay: bookings.filter(({ start }) => isOn(day, start)) }))
     .filter(({ ofDay }) => ofDay.length > 0);
-  if (busy.length === 0) return <p className="empty">Nothing is booked in this week.</p>;
+  if (busy.length === 0) return isWhole ? <p className="empty">Nothing is booked in this week.</p> : null;
   return (
     <div className="agenda">
       {busy.map(({ day, ofDay }) => (

@@ -24,6 +24,12 @@ const takesGrant = (
   </>
 );
 
+const onlyOwn = (
+  <>
+    These are your own bookings. Those of others take the grant <code>appointments:read</code>.
+  </>
+);
+
 /** The bookings of a week, as a grid or as an agenda, and a form to book. */
 export function AppointmentsView({ place }: ViewProps): ReactElement {
   const { params, id } = place;
@@ -40,6 +46,7 @@ export function AppointmentsView({ place }: ViewProps): ReactElement {
   const show = {
     bookings,
     days: daysOf(monday),
+    isWhole: pages.hasBegun && !pages.hasMore,
     selected: id,
     hrefOfOne: (one: string) => hrefOf('appointments', one, params),
   };
@@ -64,6 +71,7 @@ export function AppointmentsView({ place }: ViewProps): ReactElement {
         bookings,
         mayBook,
         hasBegun: pages.hasBegun,
+        isWhole: show.isWhole,
         booked: pages.reload,
         leave({ id: booked, start }) {
           goTo(hrefOf('appointments', booked, { ...params, week: weekName(start, monday) }));
@@ -93,8 +101,10 @@ interface WeekBoxProps {
 
 /** The bookings, and what is to be said of their pages. */
 function WeekBox({ pages, children }: WeekBoxProps): ReactElement {
+  const areAll = useGrant('APPOINTMENTS_READ');
   return (
     <div className="week-box">
+      {!areAll && <p className="quiet small">{onlyOwn}</p>}
       <Problem error={pages.error} retry={pages.retry} />
       {children}
       {pages.loading && (
@@ -115,17 +125,22 @@ interface DetailProps extends ComponentProps<typeof BookingForm> {
   readonly bookings: readonly AppointmentRowFragment[];
   readonly mayBook: boolean;
   readonly hasBegun: boolean;
+  readonly isWhole: boolean;
 }
 
 function detailOf(
   id: string | undefined,
-  { bookings, mayBook, hasBegun, ...form }: DetailProps,
+  { bookings, mayBook, hasBegun, isWhole, ...form }: DetailProps,
 ): ReactElement | undefined {
   if (id === undefined) return undefined;
   if (id === newId) return mayBook ? <BookingForm {...form} /> : <p className="quiet">{takesGrant}</p>;
   const booking = bookings.find((one) => one.id === id);
   if (booking) return <BookingDetail booking={booking} />;
-  return <p className="quiet">{hasBegun ? 'It is not in this week.' : 'Loading …'}</p>;
+  if (!hasBegun) return <p className="quiet">Loading …</p>;
+  const missing = isWhole
+    ? 'It is not in this week.'
+    : 'It is not among the bookings that are loaded so far.';
+  return <p className="quiet">{missing}</p>;
 }
 
 function weekName(start: string, monday: Date): string {

@@ -10,6 +10,8 @@ export interface WeekProps {
   /** By their start. */
   readonly bookings: readonly AppointmentRowFragment[];
   readonly days: readonly Date[];
+  /** Whether all bookings of these days are there: else a day without any may not be free. */
+  readonly isWhole: boolean;
   readonly selected: string | undefined;
   readonly hrefOfOne: (id: string) => string;
 }
@@ -17,7 +19,7 @@ export interface WeekProps {
 const weekday = new Intl.DateTimeFormat('en-GB', { weekday: 'short', day: 'numeric' });
 
 /** Seven days beside each other. */
-export function WeekGrid({ bookings, days, selected, hrefOfOne }: WeekProps): ReactElement {
+export function WeekGrid({ bookings, days, isWhole, selected, hrefOfOne }: WeekProps): ReactElement {
   return (
     <ol className="week">
       {days.map((day) => {
@@ -26,7 +28,7 @@ export function WeekGrid({ bookings, days, selected, hrefOfOne }: WeekProps): Re
           <li key={day.getTime()} data-today={isOn(day, new Date().toISOString())}>
             <h2>{weekday.format(day)}</h2>
             {ofDay.length === 0 ? (
-              <p className="quiet small week-free">–</p>
+              <p className="quiet small week-free">{isWhole ? '–' : '…'}</p>
             ) : (
               <ul>
                 {ofDay.map((one) => (

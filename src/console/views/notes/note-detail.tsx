@@ -58,11 +58,11 @@ function NoteForm({ note, changed, leave }: NoteDetailProps): ReactElement {
     isPinned: note?.isPinned ?? false,
   });
   const { title, content, tags, isPinned } = draft.values;
-  const { save, errors, saved, busy, error } = useSave(note, draft.values, changed, leave);
-  useUnsaved(draft.isChanged && saved !== draft.values);
+  const { save, errors, isSaved, busy, error } = useSave(note, draft, changed, leave);
+  useUnsaved(draft.isChanged);
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
-    if (!busy) void save(draft.values);
+    if (!busy) void save();
   };
   return (
     <form className="form" onSubmit={submit} noValidate>
@@ -90,7 +90,7 @@ function NoteForm({ note, changed, leave }: NoteDetailProps): ReactElement {
           {note ? 'Save' : 'Create'}
         </button>
         <span role="status" className="quiet">
-          {saved === draft.values && 'Saved.'}
+          {isSaved && !draft.isChanged && 'Saved.'}
         </span>
       </div>
     </form>
@@ -152,7 +152,7 @@ interface Draft {
 /** Creates the note, or changes what was changed of it; `errors` has what is wrong with what was typed. */
 function useSave(
   note: NoteRowFragment | undefined,
-  first: Draft,
+  { values, kept, keep }: Pick<ReturnType<typeof useDraft<Draft>>, 'values' | 'kept' | 'keep'>,
   changed: () => void,
   leave: (next?: string) => void,
 ) {
@@ -160,24 +160,22 @@ function useSave(
   const update = useMutation(UpdateNoteDocument);
   const isShown = useIsShown();
   const [errors, setErrors] = useState<UserErrors>([]);
-  /** What was typed when it was saved last, or is in the note: more may have been typed since. */
-  const [kept, setKept] = useState(first);
-  const [saved, setSaved] = useState<Draft>();
+  const [isSaved, setSaved] = useState(false);
 
-  async function save(draft: Draft): Promise<void> {
-    setSaved(undefined);
+  async function save(): Promise<void> {
+    setSaved(false);
     const payload = note
-      ? (await update.run({ input: { id: note.id, ...changes(kept, draft) } }))?.updateNote
-      : (await create.run({ input: inputOf(draft) }))?.createNote;
+      ? (await update.run({ input: { id: note.id, ...changes(kept, values) } }))?.updateNote
+      : (await create.run({ input: inputOf(values) }))?.createNote;
     if (!payload) return;
     setErrors(payload.errors);
     if (!payload.note) return;
-    setKept(draft);
-    setSaved(draft);
+    keep(values); // more may have been typed since
+    setSaved(true);
     changed();
     if (!note && isShown()) leave(payload.note.id);
   }
-  return { save, errors, saved, busy: create.busy || update.busy, error: create.error ?? update.error };
+  return { save, errors, isSaved, busy: create.busy || update.busy, error: create.error ?? update.error };
 }
 
 function inputOf({ tags, ...values }: Draft) {
