@@ -40,7 +40,10 @@ export const host = z
 export const httpUrl = z
   .string()
   .trim()
-  .refine((text) => /^https?:\/\/[^/?#]+/i.test(text) && URL.canParse(text), 'must be an http or https URL')
+  .refine(
+    (text) => /^https?:\/\/[^/?#]+/i.test(text) && URL.canParse(text),
+    'must be an http or https URL, as in https://api.example.com',
+  )
   .refine((text) => !/[?#]/.test(text), 'must have no query and no fragment')
   .refine((text) => !/^https?:\/\/[^/]*@/i.test(text), 'must not contain a user name or password')
   .transform((text) => text.replace(/\/+$/, ''));
@@ -55,6 +58,10 @@ export const origins = list
   .refine(
     (items) => !items.some(hasStar),
     '* is not accepted: name each origin, as in https://app.example.com',
+  )
+  .refine(
+    (items) => !items.some(hasSeparator),
+    'must have commas between the origins, as in https://app.example.com,https://www.example.com',
   )
   .pipe(z.array(z.string().transform(originOrLoopback)));
 
@@ -71,6 +78,10 @@ export const eventTypes = list
   .refine(
     (items) => !items.some(hasSeparator),
     'must have commas between the types, as in payment.succeeded,payment.failed',
+  )
+  .refine(
+    (items) => !items.some(hasStar),
+    '* is not accepted: name each type, as in payment.succeeded,payment.failed',
   );
 
 /** Names of hosts, separated by commas. */
@@ -106,6 +117,26 @@ export const whole = (least: number, most: number) =>
     .regex(/^\d+$/, 'must be a whole number')
     .transform(Number)
     .refine((value) => value >= least && value <= most, `must be from ${least} to ${most}`);
+
+/** One of a few words; blanks around it are dropped. */
+export const oneOf = <const Word extends string>(...words: readonly [Word, ...Word[]]) =>
+  z
+    .string()
+    .trim()
+    .pipe(z.enum(words, `must be ${words.join(', ').replace(/, ([^,]+)$/, ' or $1')}`));
+
+/** A whole number of seconds within bounds, or null for `off`; blanks around it are dropped. */
+export const secondsOrOff = (least: number, most: number) =>
+  z
+    .string()
+    .trim()
+    .transform((text, context): number | null => {
+      if (text === 'off') return null;
+      const seconds = /^\d+$/.test(text) ? Number(text) : NaN;
+      if (!(seconds >= least && seconds <= most))
+        context.addIssue(`must be off or a whole number of seconds from ${least} to ${most}`);
+      return seconds;
+    });
 
 /** A port; the address of a service, which Kubernetes puts into `<NAME>_PORT`, counts as none. */
 export const metricsPort = z
@@ -166,6 +197,10 @@ export const databaseUrl = z
     (text) => /^sqlite:(?!:memory:$).+/.test(text) || isPostgres(text),
     'must be sqlite:<path> or postgres://…',
   )
+  .refine(
+    (text) => !/^sqlite:\/\/(?!\/)/.test(text),
+    'must have no // before the path: write sqlite:./data/gateway.db, or sqlite:/data/gateway.db',
+  )
   .transform(checkHosts);
 
 /** The address of a Postgres. */
@@ -177,7 +212,7 @@ export const secretKeys = list.transform((keys, context): readonly Buffer[] => {
   return keys.map((text, place) => {
     const key = Buffer.from(text, 'base64');
     if (key.length !== 32 || !/^[\w+/-]+={0,2}$/.test(text))
-      context.addIssue(`key ${place + 1} is not 32 bytes in base64`);
+      context.addIssue(`key ${place + 1} is not 32 bytes in base64: trivium keys prints one`);
     return key;
   });
 });

@@ -11,9 +11,11 @@ import {
   manifestPath,
   memberPath,
   metricsPort,
+  oneOf,
   origin,
   origins,
   postgresUrl,
+  secondsOrOff,
   secretKeys,
   sendable,
   trustProxy,
@@ -136,7 +138,7 @@ export const settings = z.object({
     'The types of payment events whose `data.object` is a payment, comma-separated.',
   ),
   PAYMENTS_CREATED_UNIT: described(
-    z.enum(['auto', 's', 'ms']).default('auto'),
+    oneOf('auto', 's', 'ms').default('auto'),
     'The unit of `created` in payment events: `auto`, `s` or `ms`.',
   ),
   SHIPMENT_WEBHOOKS: described(
@@ -150,19 +152,7 @@ export const settings = z.object({
     { otherwise: sandbox, example: 'we_1=replace-me', required: true },
   ),
   PAYMENT_TIMESTAMP_TOLERANCE_SECONDS: described(
-    z
-      .union(
-        [
-          z
-            .string()
-            .trim()
-            .pipe(z.literal('off'))
-            .transform(() => null),
-          whole(1, 31_536_000),
-        ],
-        'must be off or a whole number of seconds from 1 to 31536000',
-      )
-      .default(300),
+    secondsOrOff(1, 31_536_000).default(300),
     "How old a payment's signature may be, or `off`. For shipments it is always 300.",
   ),
   WEBHOOK_CLOCK_SKEW_SECONDS: described(
@@ -221,7 +211,7 @@ export const settings = z.object({
     },
   ),
   INTROSPECTION: described(
-    z.enum(['on', 'off']).default('on'),
+    oneOf('on', 'off').default('on'),
     '`off`: `__schema` and `__type` are refused; `/schema.graphql`, `/client.tgz`, `_service` and suggestions in messages are for signed-in callers only.',
   ),
   EVENT_RETENTION_DAYS: described(
@@ -229,7 +219,7 @@ export const settings = z.object({
     'How many days events can be read and replayed. Their ids, and the state of shipments and payments, are kept for ever.',
   ),
   LOG_LEVEL: described(
-    z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+    oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent').default('info'),
     'The lowest level that is logged: `fatal`, `error`, `warn`, `info`, `debug` (with a line for each operation) or `trace`; `silent` logs nothing.',
   ),
   TRUSTED_DOCUMENTS: described(
@@ -238,7 +228,7 @@ export const settings = z.object({
     { otherwise: 'none: any document runs', example: './persisted-documents.json' },
   ),
   TRUSTED_DOCUMENTS_MODE: described(
-    z.enum(['log', 'prefer', 'only']).default('only'),
+    oneOf('log', 'prefer', 'only').default('only'),
     'What happens to documents that are not in the manifest: `only` refuses them, `log` runs them and logs each once, `prefer` runs them.',
   ),
   METRICS_PORT: described(

@@ -422,8 +422,9 @@ export type PaymentEvent = Node & {
   /** The version of the service's schema that the event has, for example `2026-01-01`. */
   readonly apiVersion?: Maybe<Scalars['String']['output']>;
   /**
-   * The service's own timestamp, as a whole number: it may come as digits in a string, a fraction is left out, and
-   * nanoseconds become microseconds. If it is missing or not a number, when this gateway received the event.
+   * The service's own timestamp, as a whole number in the unit that the service uses: seconds, milliseconds or microseconds.
+   * It may come as digits in a string, a fraction is left out, and nanoseconds become microseconds. If it is missing or not a
+   * number, when this gateway received the event. As a date-time: `updatedAt` of the payment, for its newest event.
    */
   readonly created: Scalars['SafeInt']['output'];
   /** The currency in this event. */
@@ -665,7 +666,7 @@ export type ReferenceInput = {
 
 /** The input of `rotatePaymentWebhookSecret`. */
 export type RotatePaymentWebhookSecretInput = {
-  /** The webhook endpoint's id. */
+  /** The payment service's own id of the endpoint: its `endpointId`, and not its `id`. */
   readonly endpointId: Scalars['String']['input'];
 };
 

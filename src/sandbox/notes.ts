@@ -1,5 +1,5 @@
 import { foldAddress } from './fold.js';
-import { randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type { Clock } from './clock.js';
 import { type Answer, json, httpError, type Request, type Route } from './http.js';
 import { createNotebook, type Note, type Notebook, type NoteFields, type TagSpelling } from './notebook.js';
@@ -52,6 +52,11 @@ interface User extends NewUser {
   readonly id: string;
   readonly createdAt: string;
   readonly notebook: Notebook;
+}
+
+/** The same at every start, as a service's own would be: what the gateway has stored for somebody stays theirs. */
+function userIdOf(email: string): string {
+  return `user_${createHash('sha256').update(foldAddress(email)).digest('hex').slice(0, 32)}`;
 }
 
 /** What a token stands for, and how much of its hourly quota it has used. */
@@ -135,7 +140,7 @@ class SandboxNotes {
     // apis/notes.md §2: a user's created_at has fractional seconds; here six digits of them.
     const createdAt = new Date(this.#clock.now()).toISOString().replace('Z', '042Z');
     const more = {
-      id: `user_${randomUUID()}`,
+      id: userIdOf(user.email),
       createdAt,
       notebook: createNotebook(this.#clock, () => this.control.tagSpelling),
     };

@@ -170,7 +170,7 @@ describe('the sandbox by itself', () => {
   test('names invalid settings', () => {
     expect(sandboxFaults({ SANDBOX_PORT: '0x10', GATEWAY_URL: 'ftp://gateway' })).toEqual([
       'SANDBOX_PORT: must be a whole number',
-      'GATEWAY_URL: must be an http or https URL',
+      'GATEWAY_URL: must be an http or https URL, as in https://api.example.com',
     ]);
   });
 });
@@ -423,11 +423,18 @@ describe('faults', () => {
     ['PAYMENT_EVENT_TYPES', ',', 'must name at least one type'],
     ['PAYMENT_EVENT_TYPES', 'payment.succeeded payment.failed', 'must have commas between the types'],
     ['PAYMENT_EVENT_TYPES', 'payment.failed,payment.succeeded;a', 'must have commas between the types'],
-    ['PAYMENTS_CREATED_UNIT', 'us', 'expected one of "auto"|"s"|"ms"'],
-    ['PAYMENT_TIMESTAMP_TOLERANCE_SECONDS', 'never', 'must be off or a whole number of seconds'],
+    ['PAYMENTS_CREATED_UNIT', 'us', 'must be auto, s or ms'],
+    ['PAYMENT_EVENT_TYPES', 'payment.*', '* is not accepted: name each type'],
+    ['PAYMENT_TIMESTAMP_TOLERANCE_SECONDS', 'never', 'must be off or a whole number of seconds from 1 to'],
+    ['PAYMENT_TIMESTAMP_TOLERANCE_SECONDS', '0', 'must be off or a whole number of seconds from 1 to'],
     ['WEBHOOK_CLOCK_SKEW_SECONDS', '1.5', 'must be a whole number'],
     ['DATABASE_URL', 'mysql://db', 'must be sqlite:<path> or postgres://…'],
     ['DATABASE_URL', 'sqlite:', 'must be sqlite:<path> or postgres://…'],
+    [
+      'DATABASE_URL',
+      'sqlite://data/gateway.db',
+      'write sqlite:./data/gateway.db, or sqlite:/data/gateway.db',
+    ],
     ['DATABASE_URL', 'sqlite::memory:', 'must be sqlite:<path> or postgres://…'],
     ['DATABASE_URL', 'postgres://u:p@a,b:x/db', 'host 2 is not of the form name or name:port'],
     ['DATABASE_URL', 'postgres://h:99999/db', 'the port of the host must be from 1 to 65535'],
@@ -437,7 +444,11 @@ describe('faults', () => {
     ['DATABASE_LISTEN_URL', 'postgres://db/x', 'is only for a DATABASE_URL of the form postgres://…'],
     ['SECRET_KEYS', ',', 'must have at least one key'],
     ['SECRET_KEYS', `${key(1).toString('base64')},c2hvcnQ=`, 'key 2 is not 32 bytes in base64'],
-    ['SECRET_KEYS', `!${key(1).toString('base64')}`, 'key 1 is not 32 bytes in base64'],
+    [
+      'SECRET_KEYS',
+      `!${key(1).toString('base64')}`,
+      'key 1 is not 32 bytes in base64: trivium keys prints one',
+    ],
     ['GRANTS', '{"*":', 'must be a JSON object'],
     ['GRANTS', '[]', 'must be a JSON object'],
     ['GRANTS', '{"*":["payments:write"]}', '*: must be a list of these grants: appointments:read, '],
@@ -448,6 +459,7 @@ describe('faults', () => {
     ['GRANTS', '{"*":["payments:read"],"\\u002a" : []}', '* is given twice'],
     ['ALLOWED_ORIGINS', 'https://app.example,*', '* is not accepted: name each origin'],
     ['ALLOWED_ORIGINS', 'https://app.example,app', 'entry 2 must be an http or https URL'],
+    ['ALLOWED_ORIGINS', 'https://a.example;https://b.example', 'must have commas between the origins'],
     ['ALLOWED_ORIGINS', 'https://*.example.com', '* is not accepted: name each origin'],
     ['ALLOWED_HOSTS', '*', '* is not accepted: name each host, as in api.example.com, or leave'],
     ['ALLOWED_HOSTS', 'a.example,*.example', '* is not accepted: name each host'],
@@ -458,10 +470,10 @@ describe('faults', () => {
     ['ALLOWED_HOSTS', ',', 'must name at least one host; leave the setting out for any'],
     ['TRUST_PROXY', '*', '* is not accepted: name the addresses of the proxies'],
     ['METRICS_PORT', '70000', 'must be from 0 to 65535'],
-    ['INTROSPECTION', 'yes', 'expected one of "on"|"off"'],
+    ['INTROSPECTION', 'yes', 'must be on or off'],
     ['SANDBOX', 'off', 'must be on; leave the setting out otherwise'],
     ['EVENT_RETENTION_DAYS', '0', 'must be from 1 to'],
-    ['LOG_LEVEL', 'loud', 'expected one of "fatal"'],
+    ['LOG_LEVEL', 'loud', 'must be fatal, error, warn, info, debug, trace or silent'],
   ])('%s=%s: %s', (name, value, message) => {
     const faults = faultsOf({ [name]: value });
     expect(faults).toHaveLength(1);
@@ -473,7 +485,9 @@ describe('faults', () => {
     '%s must be an HTTP URL without credentials, query or fragment',
     (name) => {
       const fault = (value: string) => faultsOf({ ...upstreams, [name]: value });
-      expect(fault('localhost:8080')).toEqual([`${name}: must be an http or https URL`]);
+      expect(fault('localhost:8080')).toEqual([
+        `${name}: must be an http or https URL, as in https://api.example.com`,
+      ]);
       expect(fault('https://a/v1?b=c')).toEqual([`${name}: must have no query and no fragment`]);
       expect(fault('https://u:p@a/v1')).toEqual([`${name}: must not contain a user name or password`]);
     },
@@ -495,7 +509,7 @@ describe('faults', () => {
     expect(read({ DATABASE_URL: ' sqlite:./x.db \t' }).databaseUrl).toBe('sqlite:./x.db');
   });
 
-  test('blanks around a number are no part of it, and a blank inside is a fault', () => {
+  test('blanks around a number or a word are no part of it, and a blank inside is a fault', () => {
     const blank = {
       PORT: ' 4001',
       NOTES_TOKEN_LIFETIME_SECONDS: '60\t',
@@ -503,6 +517,7 @@ describe('faults', () => {
       WEBHOOK_CLOCK_SKEW_SECONDS: ' 0',
       EVENT_RETENTION_DAYS: ' 30 ',
       METRICS_PORT: '9464\n',
+      INTROSPECTION: ' off',
     };
     expect(read({ ...upstreams, ...blank })).toMatchObject({
       port: 4001,
@@ -511,6 +526,7 @@ describe('faults', () => {
       webhookSkewSeconds: 0,
       retentionDays: 30,
       metricsPort: 9464,
+      introspection: false,
     });
     expect(read({ METRICS_PORT: ' tcp://10.0.0.7:9464' }).metricsPort).toBeUndefined();
     expect(faultsOf({ PORT: '40 00' })).toEqual(['PORT: must be a whole number']);

@@ -21,6 +21,10 @@ test.each([
   ['NOTES_API_TOKEN', 'NOTES_TOKEN_FIELD'],
   ['OTEL_EXPORTER_OTLP_ENDPOINT_FILE', 'OTEL_EXPORTER_OTLP_ENDPOINT'],
   ['GATEWAY_URL_FILE', 'GATEWAY_URL'],
+  ['TRUSTED_PROXIES', 'TRUST_PROXY'],
+  ['APPOINTMENTS_ISSUER_URL', 'APPOINTMENTS_AUTH_URL'],
+  ['APPOINTMENTS_TOKEN_URL', 'APPOINTMENTS_AUTH_URL'],
+  ['EVENT_TYPES', 'PAYMENT_EVENT_TYPES'],
 ])('%s is not a setting: %s is meant', (given, meant) => {
   expect(warningsOf({ [given]: 'value-that-is-not-shown' })).toEqual([
     `${given} is not a setting, and has no effect: is ${meant} meant?`,

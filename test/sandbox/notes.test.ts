@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.js';
 import { askNotes, type RequestOptions, signIn } from './requests.js';
 
@@ -21,6 +21,19 @@ const titles = async (path: string) => (await call(path)).body.data.map(({ title
 function fill(count: number): void {
   for (let index = 1; index <= count; index++) sandbox.notes.insert(email, { title: `n${index}` });
 }
+
+test('a user has the same id after a restart, and another than anybody else', async () => {
+  const idOf = async (by: Sandbox, address: string) => {
+    const { body } = await askNotes(by, '/me', { token: await signIn(by, address, 'secret') });
+    return (body as unknown as { readonly id: string }).id;
+  };
+  const again = await startSandbox({ demo: false });
+  onTestFinished(() => again.stop());
+  for (const address of ['ADA@example.com', 'eve@example.com'])
+    again.notes.addUser({ email: address, password: 'secret', name: 'Name' });
+  expect(await idOf(again, email)).toBe(await idOf(sandbox, email));
+  expect(await idOf(again, 'eve@example.com')).not.toBe(await idOf(again, email));
+});
 
 describe('tokens', () => {
   test('are issued for e-mail and password, for 24 hours', async () => {

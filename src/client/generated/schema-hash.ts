@@ -1,2 +1,2 @@
 /** By which a client knows whether the gateway has the schema that it was built with. */
-export const schemaHash = 'c4baa29240115f4a';
+export const schemaHash = '6337dec0db9769e6';

@@ -114,7 +114,7 @@ export type ReferenceInput = {
 
 /** The input of `rotatePaymentWebhookSecret`. */
 export type RotatePaymentWebhookSecretInput = {
-  /** The webhook endpoint's id. */
+  /** The payment service's own id of the endpoint: its `endpointId`, and not its `id`. */
   readonly endpointId: string;
 };
 

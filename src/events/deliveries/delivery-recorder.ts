@@ -121,8 +121,8 @@ const outcomes = {
     outcome: 'SKIPPED',
     reason: 'UNKNOWN_KIND',
     message:
-      'Its type is not one that is known here, or it does not have the id of what it is about: it is kept, and ' +
-      'nothing else was done.',
+      'Its type is not one that is known here (of payments, those in PAYMENT_EVENT_TYPES are), or it does not have the ' +
+      'id of what it is about: it is kept, and nothing else was done.',
   },
   duplicate: {
     outcome: 'DUPLICATE',

@@ -32,7 +32,7 @@ const advice: Readonly<Record<ErrorCode | `${ApolloServerErrorCode}`, string>> =
     'Ask for less, as the message says. For a mutation, it also says whether the mutation may have taken effect.',
   CURSOR_EXPIRED: 'Query the list again from its first page, and subscribe from its `liveCursor`.',
   RATE_LIMITED:
-    "Retry after `extensions.retryAfter` seconds. Retry a mutation only if the error's `path` ends with its name, or if there is no `path` and the message does not say that it may have taken effect.",
+    'Retry after `extensions.retryAfter` seconds. A mutation may be retried if `path` ends with its name. Without a `path`, it may be retried unless the message says that it may have taken effect.',
   UPSTREAM_UNAVAILABLE: retryLater,
   UPSTREAM_TIMEOUT: retryLater,
   UPSTREAM_INVALID_RESPONSE: retryLater,

@@ -66,7 +66,9 @@ function EventForm(): ReactElement {
   function send(event: SubmitEvent): void {
     event.preventDefault();
     const body = { family, type, how, ...(id && { data: { id } }) };
-    void give({ path: '/events', body }, ({ statuses }) => `The gateway answered ${list(statuses)}.`);
+    const isUsual = family === 'shipments' || type === families.payments[0];
+    const note = isUsual ? '' : ' It skips the event unless PAYMENT_EVENT_TYPES has its type.';
+    void give({ path: '/events', body }, ({ statuses }) => `The gateway answered ${list(statuses)}.${note}`);
   }
 
   return (
@@ -132,7 +134,9 @@ function FaultForm(): ReactElement {
     const [, act] = faults[fault as keyof typeof faults];
     const body = { service, act, ...(isOnce && { times: 1 }) };
     void give({ path: '/faults', body }, () =>
-      isOnce ? 'The next request will meet it.' : 'Every request will meet it, until you end it.',
+      isOnce
+        ? 'The next request will meet it. Reads are tried up to three times, so that it may not show there.'
+        : 'Every request will meet it, until you end it.',
     );
   }
   const end: Command = { method: 'DELETE', path: '/faults' };
@@ -184,7 +188,8 @@ function Buttons(): ReactElement {
     [
       'Move its clock on by an hour',
       { path: '/clock', body: { advanceSeconds: 3_600 } },
-      ({ now }) => `Its clock says ${String(now)}. Its webhooks are refused until you start it anew.`,
+      ({ now }) =>
+        `Its clock says ${String(now)}. Its webhooks come from the future now, and are refused until you start it anew.`,
     ],
     [
       'End all sessions of the notes service',
