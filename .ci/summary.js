@@ -1,5 +1,6 @@
 /**
- * Summarises a report of Vitest's JSON reporter: prints the names of failed and skipped tests, then the line
+ * Summarises a report of Vitest's JSON reporter: prints the names of failed and skipped tests, and of those that were
+ * tried again, then the line
  * `N passed, N failed, N skipped`. A file that could not be run counts as one failure. With `--strict`, exits with 1 if
  * a test failed, none passed or, on CI, one was skipped.
  */
@@ -23,6 +24,9 @@ function isFailed({ status }) {
   return status === 'failed';
 }
 
+// What succeeded once it was tried again.
+for (const { fullName, failureMessages } of passed)
+  if (failureMessages.length > 0) console.log(`tried again: ${fullName}`);
 for (const name of failed) console.log(`failed: ${name}`);
 for (const { fullName } of skipped) console.log(`skipped: ${fullName}`);
 console.log(`${passed.length} passed, ${failed.length} failed, ${skipped.length} skipped`);

@@ -111,7 +111,7 @@ test.skipIf(noPostgres)(
     expect(statuses.filter((status) => status !== 503 && status !== 200)).toEqual([]);
     const again = await Promise.all(sent.map((event) => deliver(event)));
     expect(again.map(({ status }) => status)).toEqual(again.map(() => 200));
-    while ((await findings()).length > 0) await sleep(100);
+    await expect.poll(findings).toEqual([]);
     expect(subscribers.flatMap(({ endings }) => endings)).toEqual([]);
   },
 );

@@ -1,5 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { describeSettings, type DescribedSetting } from '../../src/config/settings.js';
+import { describeSettings, settings, type DescribedSetting } from '../../src/config/settings.js';
 
 /** A setting as a comment and an assignment that can be uncommented. */
 function line({ name, about, usual, example, otherwise, required }: DescribedSetting): string {
@@ -21,6 +22,15 @@ test('.env.example shows every setting (after a change: npx vitest run test/conf
 
 ${describeSettings().map(line).join('\n')}`;
   await expect(text).toMatchFileSnapshot('../../.env.example');
+});
+
+test('every setting is read', () => {
+  const text = readFileSync('src/config/config.ts', 'utf8');
+  const names = Object.keys(settings.shape).filter(
+    (name) => name !== 'NODE_ENV' && !name.startsWith('OTEL_'),
+  );
+  expect(names.length).toBeGreaterThan(30);
+  expect(names.filter((name) => !text.includes(`given.${name}`))).toEqual([]);
 });
 
 test('every setting is described, and shows a value', () => {

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join, normalize } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { marked } from 'marked';
 import { startTestbed } from '../support/testbed.js';
 import { examples, pageOf, pages, proseOf, type Page } from './pages.js';
 
@@ -16,20 +17,40 @@ function anchorOf(heading: string): string {
 const anchorsIn = (page: Page) =>
   Array.from(proseOf(page).matchAll(/^#+ (.*)$/gm)).map(([, heading]) => anchorOf(heading!));
 
+/** Where the links and pictures of a page lead, in whatever way they are written. */
+function linksIn({ text }: Page): readonly string[] {
+  const links: string[] = [];
+  void marked.walkTokens(marked.lexer(text), (token) => {
+    if (token.type === 'link' || token.type === 'image')
+      links.push((token as { readonly href: string }).href);
+    if (token.type !== 'html') return;
+    for (const [, link] of token.raw.matchAll(/\b(?:href|src)="([^"]*)"/g)) links.push(link!);
+  });
+  return links;
+}
+
 /** The relative links of a page that lead nowhere. */
 function brokenLinks(page: Page): readonly string[] {
-  const links = Array.from(proseOf(page).matchAll(/\]\(([^)\s]+)\)/g)).map(([, link]) => link!);
-  return links
+  return linksIn(page)
     .filter((link) => !/^[a-z]+:/.test(link))
     .filter((link) => {
       const [path = '', anchor] = link.split('#');
       const target = normalize(join(dirname(page.path), path));
       if (!existsSync(target)) return true;
-      return anchor !== undefined && !anchorsIn(path === '' ? page : pageOf(target)).includes(anchor);
+      if (anchor === undefined) return false;
+      return path !== '' && !path.endsWith('.md')
+        ? true
+        : !anchorsIn(path === '' ? page : pageOf(target)).includes(anchor);
     });
 }
 
-test.for(pages.map((page): [string, Page] => [page.path, page]))(
+/** Pages for other readers than those of the documentation. */
+const readmes = ['examples/react/README.md', 'src/client/README.md'].map((path) => ({
+  path,
+  text: readFileSync(path, 'utf8'),
+}));
+
+test.for([...pages, ...readmes].map((page): [string, Page] => [page.path, page]))(
   'every link in %s leads somewhere',
   ([, page]) => {
     expect(brokenLinks(page)).toEqual([]);
@@ -38,8 +59,16 @@ test.for(pages.map((page): [string, Page] => [page.path, page]))(
 
 test('the check of links finds a broken one', () => {
   const text =
-    '# Here\n\n[a](nowhere.md) [b](README.md#nowhere) [c](README.md) [d](#here) [e](https://example.com)\n';
-  expect(brokenLinks({ path: 'page.md', text })).toEqual(['nowhere.md', 'README.md#nowhere']);
+    '# Here\n\n[a](nowhere.md) [b](README.md#nowhere) [c](README.md) [d](#here) [e](https://example.com)\n' +
+    '[f](none.md "title") [g][ref] <a href="gone.md">h</a> [i](compose.yaml#gateway) `[j](code.md)`\n\n[ref]: away.md\n';
+  expect(brokenLinks({ path: 'page.md', text })).toEqual([
+    'nowhere.md',
+    'README.md#nowhere',
+    'none.md',
+    'away.md',
+    'gone.md',
+    'compose.yaml#gateway',
+  ]);
 });
 
 test('README links to every page of docs', () => {

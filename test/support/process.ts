@@ -1,5 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { unprivileged } from './unprivileged.js';
@@ -32,13 +35,22 @@ const maxLines = 200;
 const running = new Set<ChildProcess>();
 process.on('exit', () => running.forEach((child) => child.kill('SIGKILL')));
 
+/** A folder to start in: in that of a checkout, somebody's `.env` would be read, and a key file be left. */
+function emptyFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'trivium-process-'));
+  chmodSync(folder, 0o755); // also for whoever may not do everything
+  return folder;
+}
+
 /** Starts a process of the built gateway (`npm test` builds it), which may end before it listens. */
 export function spawnGateway(settings: Readonly<Record<string, string>>, options: ProcessOptions = {}) {
   const { obedient = false, onLine, folder = root } = options;
-  const command = [process.execPath, [...(options.options ?? []), 'dist/main.js']] as const;
+  const main = join(folder, 'dist/main.js');
+  const command = [process.execPath, [...(options.options ?? []), main]] as const;
   const [program, args] = obedient ? unprivileged(...command) : command;
+  const cwd = emptyFolder();
   const child = spawn(program, args, {
-    cwd: folder,
+    cwd,
     env: { PATH: process.env['PATH'], HOST: '127.0.0.1', PORT: '0', LOG_LEVEL: 'warn', ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -59,6 +71,7 @@ export function spawnGateway(settings: Readonly<Record<string, string>>, options
   createInterface(child.stderr).on('line', keep);
   const ended = once(child, 'close').then(([code, signal]) => {
     running.delete(child);
+    rmSync(cwd, { recursive: true, force: true });
     return (code ?? signal) as number | string;
   });
   return {

@@ -6,6 +6,7 @@ import { createCache, ownText } from '../../lib/cache/cache.js';
 import { digest, type Sealer } from '../../lib/sealer.js';
 import { createLimiter } from '../../lib/async/concurrency-limit.js';
 import { growingPauses, retry } from '../../lib/async/retry.js';
+import { withTimeout } from '../../lib/async/timeout.js';
 import { LightAbortController, type Signal } from '../../lib/async/abort.js';
 import type { Database } from '../../store/database.js';
 import { UpstreamError } from '../../upstream/errors.js';
@@ -62,6 +63,8 @@ export interface Sessions extends Pick<Watchers, 'watch'> {
 
 /** Anybody can send unknown tokens: their look-ups leave connections of the database to others. */
 const lookUpsAtOnce = 3;
+/** How long a look-up may take, its wait included. */
+const lookUpMs = 5_000;
 const cacheMs = 5_000;
 const maxCached = 10_000;
 /** Between two warnings: anybody can cause refused sign-ins. */
@@ -206,11 +209,17 @@ class GatewaySessions implements Sessions {
 
   async #lookUp(token: string, id: string): Promise<Session | undefined> {
     const before = this.#endingsSeen;
-    const lane = this.#digests.get(token) === undefined ? 'unknown' : 'known';
-    const session = await this.#inTurn(() => this.#stored.load(id), lane);
+    const session = await this.#load(id, this.#digests.get(token) === undefined ? 'unknown' : 'known');
     if (!session || session.expiresAt <= this.#options.clock.now()) return undefined;
     if (before === this.#endingsSeen) this.#remember(token, session);
     return session;
+  }
+
+  /** Rejects if its turn does not come in time, as while the database does not answer. */
+  #load(id: string, lane: string): Promise<Session | undefined> {
+    const latest = performance.now() + lookUpMs;
+    const load = async () => (performance.now() > latest ? undefined : this.#stored.load(id));
+    return withTimeout(lookUpMs, this.#inTurn(load, lane), 'The session was not looked up');
   }
 
   readonly #forget = (id: string): void => {

@@ -58,7 +58,7 @@ function addressesOf({ pageSettings, metricsPort, address }: FrontDoor) {
     schema: at('/schema.graphql'),
     client: at('/client.tgz'),
     docs: at('/docs'),
-    webhooks: [at('/webhooks/shipments/:id'), at('/webhooks/payments/:id')],
+    webhooks: Object.keys(pageSettings.signatureTimes).map((family) => at(`/webhooks/${family}/:id`)),
     health: [at('/livez'), at('/readyz')],
     ...(metricsPort === undefined && { metrics: at('/metrics') }),
     ...(pageSettings.sandbox && { sandbox: pageSettings.sandbox.url }),

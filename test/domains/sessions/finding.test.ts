@@ -117,6 +117,30 @@ describe.each(engines)('a session on %s', (engine, createUrl) => {
     expect(count.most).toBe(3);
   });
 
+  test('is not looked for any more once its turn has not come in time', async () => {
+    const { database, sessions, time, token } = await open();
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    let answer = (): void => undefined;
+    const answered = new Promise<void>((resolve) => (answer = resolve));
+    const execute = database.kysely.executeQuery.bind(database.kysely);
+    const spy = vi.spyOn(database.kysely, 'executeQuery').mockImplementation(async (query) => {
+      await answered;
+      return execute(query);
+    });
+    time.now += 5_000;
+    const found = [1, 2, 3, 4].map(() =>
+      Promise.resolve(sessions.find(token)).catch((error: unknown) => error),
+    );
+    await vi.advanceTimersByTimeAsync(5_000);
+    for (const one of found) expect(await one).toMatchObject({ message: /not looked up within 5000 ms/ });
+    await vi.advanceTimersByTimeAsync(1);
+    answer();
+    vi.useRealTimers();
+    expect(await sessions.find(token)).toBeDefined();
+    expect(spy).toHaveBeenCalledTimes(4);
+  });
+
   test('is not cached by a reader that its end overtakes', async () => {
     const { database, sessions, time, token, session } = await open();
     const execute = database.kysely.executeQuery.bind(database.kysely);

@@ -1,7 +1,7 @@
 import { Agent, get } from 'node:http';
 import { json } from 'node:stream/consumers';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { refusesConnections } from '../../drain/refuses-connections.js';
 import { startTestbed, type Testbed } from '../../support/testbed.js';
 
 let testbed: Testbed;
@@ -46,7 +46,7 @@ test('a request on a connection that is still open gets addresses while the gate
     new Promise<unknown>((resolve) => void get(stopping.url, { agent }, (answer) => resolve(json(answer))));
   const before = await ask();
   const stopped = stopping.stop();
-  await sleep(100);
+  await refusesConnections(stopping.url);
   expect(await ask()).toEqual(before);
   await stopped;
 });
