@@ -42,8 +42,7 @@ if (!fits(process.versions.node, engines.node)) {
 try {
   if (existsSync('.env')) await readSettings('.env');
 } catch (error) {
-  const { code } = error as NodeJS.ErrnoException;
-  console.error(`The file .env cannot be read${code === undefined ? '' : ` (${code})`}.`);
+  console.error(`The file .env cannot be read: ${(error as Error).message}.`);
   process.exit(1);
 }
 // Only now: an older Node.js could not even load what follows.

@@ -197,10 +197,6 @@ export const databaseUrl = z
     (text) => /^sqlite:(?!:memory:$).+/.test(text) || isPostgres(text),
     'must be sqlite:<path> or postgres://…',
   )
-  .refine(
-    (text) => !/^sqlite:\/\/(?!\/)/.test(text),
-    'must have no // before the path: write sqlite:./data/gateway.db, or sqlite:/data/gateway.db',
-  )
   .transform(checkHosts);
 
 /** The address of a Postgres. */

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import leven from 'leven';
 import type { Environment } from './environment.js';
 import { hostNames, origin } from './setting-formats.js';
-import { describeSettings, fileSettings, sandboxSettings, settings } from './settings.js';
+import { fileSettings, sandboxSettings, settings } from './settings.js';
 
 const known = Object.keys({ ...settings.shape, ...sandboxSettings.shape });
 const withFile = [...known, ...fileSettings.map((name) => `${name}_FILE`)];
@@ -14,7 +14,15 @@ const families = new Set(
     .map((name) => name.slice(0, name.indexOf('_') + 1)),
 );
 
-const descriptions = new Map(describeSettings().map(({ name, about }) => [name, about.toUpperCase()]));
+/** Names that look like another setting than the one that is meant. */
+const aliases: Readonly<Record<string, string>> = {
+  TRUSTED_PROXY: 'TRUST_PROXY',
+  TRUSTED_PROXIES: 'TRUST_PROXY',
+  APPOINTMENTS_ISSUER_URL: 'APPOINTMENTS_AUTH_URL',
+  APPOINTMENTS_TOKEN_URL: 'APPOINTMENTS_AUTH_URL',
+  EVENT_TYPES: 'PAYMENT_EVENT_TYPES',
+  WEBHOOK_TOLERANCE_SECONDS: 'PAYMENT_TIMESTAMP_TOLERANCE_SECONDS',
+};
 
 /** As Kubernetes names the addresses of a service in the environment of every pod beside it. */
 const serviceAddress = /_(SERVICE_HOST|SERVICE_PORT|PORT)(_|$)/;
@@ -33,6 +41,7 @@ export function warningsOf(given: Environment): readonly string[] {
     ...warnOfHosts(given['PUBLIC_URL'], given['ALLOWED_HOSTS']),
     ...warnOfGrants(given),
     ...warnOfRelay(given),
+    ...warnOfRoot(given['DATABASE_URL']),
   ];
 }
 
@@ -44,6 +53,7 @@ function warnOfName(name: string): readonly string[] {
 
 /** The setting that a name looks like; undefined if it looks like none, and is somebody else's. */
 function meantBy(name: string): string | undefined {
+  if (aliases[name] !== undefined) return aliases[name];
   const near = withFile.filter((other) => isTypo(name, other));
   if (near.length > 0) return near[0];
   if (withFile.includes(name)) return name;
@@ -51,38 +61,16 @@ function meantBy(name: string): string | undefined {
   if (family === undefined || serviceAddress.test(name)) return undefined;
   const longer = known.filter((other) => name.startsWith(`${other}_`));
   const words = wordsOf(name);
-  const alike = known.filter((other) => families.has(family) && shared(other, words) > 0);
-  return [...longer, ...alike].toSorted((a, b) => {
-    const [better, worse] = [likeness(a, words), likeness(b, words)];
-    const differing = better.findIndex((points, at) => points !== worse[at]);
-    return differing < 0 ? leven(name, a) - leven(name, b) : worse[differing]! - better[differing]!;
-  })[0];
-}
-
-/** How like a setting is to what these words say: by its own words, by the first of them, and by its description. */
-function likeness(name: string, words: readonly string[]): readonly number[] {
-  const about = descriptions.get(name) ?? '';
-  return [
-    shared(name, words),
-    Number(wordsOf(name)[0] === words[0]),
-    words.filter((word) => about.includes(word)).length,
-  ];
-}
-
-/** How many of these words are in a name. */
-function shared(name: string, words: readonly string[]): number {
-  return words.filter((word) => wordsOf(name).some((own) => isSameWord(own, word))).length;
-}
-
-/** `TRUSTED` is `TRUST`, too. */
-function isSameWord(one: string, other: string): boolean {
-  const [short, long] = one.length < other.length ? [one, other] : [other, one];
-  return one === other || (short.length > 3 && long.startsWith(short));
+  const alike = known.filter((other) => families.has(family) && wordsOf(other)[0] === words[0]);
+  const lacking = (other: string) => words.filter((word) => !wordsOf(other).includes(word)).length;
+  return [...longer, ...alike].toSorted(
+    (a, b) => lacking(a) - lacking(b) || leven(name, a) - leven(name, b),
+  )[0];
 }
 
 /** The words of a name, in the singular. */
 function wordsOf(name: string): readonly string[] {
-  return name.split('_').map((word) => word.replace(/IES$/, 'Y').replace(/S$/, ''));
+  return name.split('_').map((word) => word.replace(/S$/, ''));
 }
 
 /** Whether a name is a letter away from another; of a short one, not by another letter in its place. */
@@ -167,4 +155,12 @@ function warnOfRelay(given: Environment): readonly string[] {
     : [
         'NATS_URL has no effect beside an embedded database, which has no other replicas: set DATABASE_URL, too',
       ];
+}
+
+/** With two slashes, as other programs write addresses, what was meant as a folder here is one of the whole machine. */
+function warnOfRoot(url: string | undefined): readonly string[] {
+  const [, path] = /^\s*sqlite:\/\/(?!\/)(.*)/.exec(url ?? '') ?? [];
+  return path === undefined
+    ? []
+    : [`DATABASE_URL is the file /${path}: if a folder here is meant, write sqlite:./${path}`];
 }

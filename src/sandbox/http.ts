@@ -125,10 +125,17 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Reads a request's body as text. */
+/** In characters: no request of a gateway has more. */
+const maxBody = 2 * 1024 * 1024;
+
+/** Reads a request's body as text; throws an `HttpError` of status 413 if it is too long, and reads no more of it. */
 export async function readBody(message: IncomingMessage): Promise<string> {
   message.setEncoding('utf8');
   let body = '';
-  for await (const chunk of message) body += String(chunk);
+  for await (const chunk of message.iterator({ destroyOnReturn: false })) {
+    body += String(chunk);
+    if (body.length > maxBody)
+      throw httpError(413, 'body_too_large', 'The body is too large.', { connection: 'close' });
+  }
   return body;
 }

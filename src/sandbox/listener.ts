@@ -1,7 +1,7 @@
 import http from 'node:http';
 import type { Clock } from './clock.js';
 import { type createFaults, applyFault, send } from './faults.js';
-import { type Answer, answer, json, readBody, type Route, type ServiceName } from './http.js';
+import { type Answer, answer, HttpError, json, readBody, type Route, type ServiceName } from './http.js';
 import type { Guard } from './control-access.js';
 import { appendBounded } from './bounded-history.js';
 
@@ -32,9 +32,10 @@ export function createListener(
   calls: Call[],
 ): http.Server {
   return http.createServer((request, response) => {
-    receive(request, response).catch(() => {
+    receive(request, response).catch((error: unknown) => {
       // The caller has gone, or a handler has failed.
       if (response.headersSent) response.destroy();
+      else if (error instanceof HttpError) send(response, error.answer);
       else send(response, json(500, { error: { code: 'broken', message: 'The sandbox failed.' } }));
     });
   });
@@ -44,10 +45,10 @@ export function createListener(
     const mount = mounts.find(({ prefix }) => target.startsWith(`${prefix}/`));
     const path = target.slice(mount?.prefix.length ?? 0);
     const act = mount?.service && record(mount.service, request.method ?? 'GET', path);
+    const { refusal, headers } = mount?.guard?.(request) ?? {};
+    if (refusal) return send(response, refusal);
     const body = await readBody(request);
     const handle = async (): Promise<Answer> => {
-      const { refusal, headers } = mount?.guard?.(request) ?? {};
-      if (refusal) return refusal;
       const answered = await answer(mount?.routes ?? [], request, new URL(path, 'http://sandbox'), body);
       return { ...answered, headers: { ...answered.headers, ...headers } };
     };

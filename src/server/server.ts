@@ -1,4 +1,4 @@
-import { createServer, METHODS, type IncomingMessage, type RequestListener } from 'node:http';
+import { METHODS, type IncomingMessage } from 'node:http';
 import type { AddressInfo, Server as Listener } from 'node:net';
 import cookie from '@fastify/cookie';
 import cors from '@fastify/cors';
@@ -14,23 +14,13 @@ import type { Database } from '../store/database.js';
 import type { Telemetry } from '../lib/telemetry/telemetry.js';
 import { userCaller, type MemoryLedger } from '../lib/memory/ledger.js';
 import { createAllowedOrigins, ownOrigins } from './operation/allowed-origins.js';
+import { createBoundedServer } from './bounded-server.js';
 import { cookieNameOf, createCallers } from './operation/authenticate.js';
-import {
-  boundHeaders,
-  boundUnreadBody,
-  createHostCheck,
-  guardHost,
-  keptHeaders,
-  oneAtATime,
-  originForm,
-  refuseExpectation,
-  refuseMalformed,
-} from './http/request-guards.js';
+import { boundUnreadBody, createHostCheck, guardHost, refuseMalformed } from './http/request-guards.js';
 import { createDrain } from './http/graceful-shutdown.js';
 import { Fanout } from './live/fanout.js';
 import { GraphqlHttp } from './http/apollo.js';
 import { dataHeaders, noStore, requestId, setHeaders } from './http/response-headers.js';
-import { createRequestClass } from './http/incoming-request.js';
 import { CompiledQueries } from './http/compiled-queries.js';
 import type { TrustedDocuments } from './documents/trusted-documents.js';
 import { createMeter } from './operation/operation-metrics.js';
@@ -110,15 +100,6 @@ export interface ServerOptions {
 
 /** Node.js accepts no longer address than this. */
 const maxPath = 16 * 1024;
-/** How long a client may take to send a request. */
-export const requestTimeoutMs = 60_000;
-/**
- * How long nothing of an answer may go out: Linux takes more of it once the client has read a third of 4 MiB, so this
- * means some 6 KB a second.
- */
-export const stalledMs = 240_000;
-/** Longer than proxies keep an idle connection, so that they are the first to close it. */
-const keepAliveMs = 72_000;
 const preflightSeconds = 600;
 /** New connections that the system keeps until they are accepted; it tries one more again only after a second. */
 const backlog = 4_096;
@@ -156,6 +137,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const laneOf = (request: IncomingMessage) =>
     callers.idOf(request.headers, request.method === 'GET') ?? networkCaller(request);
   const connections = createClientConnections(ledger, telemetry);
+  const bounds = { admission, connections, networkCaller, laneOf };
   const meter = createMeter(telemetry);
   const compiledQueries = options.compiledQueries
     ? new CompiledQueries({
@@ -188,28 +170,10 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const app = fastify({
     bodyLimit: maxBodyBytes,
     serverFactory(handler) {
-      const inTurn = (next: RequestListener) => oneAtATime(ledger, networkCaller, next, laneOf);
       const others = boundUnreadBody(compiledQueries?.before(handler) ?? handler);
       const guarded = guardHost(hostFault, refuseEarly, serveWebhooks(receiver, connections, others));
-      const begin = inTurn(guarded);
-      const take = boundHeaders(refuseEarly, (request, response) => {
-        connections.reading.note(request.socket);
-        drain.track(response);
-        request.url = originForm(request.url!);
-        begin(request, response);
-      });
-      const settings = {
-        requestTimeout: requestTimeoutMs,
-        requireHostHeader: false, // `guardHost` does
-        IncomingMessage: createRequestClass(admission, networkCaller, laneOf, connections.reading),
-      };
-      const server = createServer(settings, take);
-      server.on('checkExpectation', inTurn(refuseExpectation(refuseEarly)));
-      server.on('connection', connections.onConnection).on('connection', drain.onConnection);
-      server.maxHeadersCount = keptHeaders;
-      server.timeout = stalledMs;
-      server.keepAliveTimeout = keepAliveMs;
-      return server;
+      const server = createBoundedServer(bounds, guarded, (_, response) => drain.track(response));
+      return server.on('connection', drain.onConnection);
     },
     routerOptions: { maxParamLength: maxPath, querystringParser: () => ({}) },
     trustProxy: trustProxyOf(options.trustProxy),
@@ -228,7 +192,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   serveNothing(app);
   // Fastify supports a few by default; for any other there would be no route to refuse it.
   for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method);
-  const shared = { rules, origins, callers, meter, admission, connections, networkCaller, laneOf };
+  const shared = { rules, origins, callers, meter, ...bounds };
   const graphql = new GraphqlHttp({ ...options, ...shared, compiledQueries });
   await graphql.start();
   const fanout = new Fanout({ ...options, rules, metrics: telemetry.metrics, compiledQueries });
@@ -265,7 +229,10 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     allowed = new Set([...ownOrigins(host, actual, publicUrl), ...options.allowedOrigins]);
   });
   await app.listen({ host, port, backlog });
-  const metricsServer = await startMetricsServer(options).catch(async (error: unknown) => {
+  const metricsServer = await startMetricsServer({
+    ...options,
+    createServer: (handle) => createBoundedServer(bounds, handle),
+  }).catch(async (error: unknown) => {
     await app.close();
     throw error;
   });

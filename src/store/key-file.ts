@@ -2,7 +2,6 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import {
   closeSync,
   existsSync,
-  fsyncSync,
   linkSync,
   openSync,
   readFileSync,
@@ -120,15 +119,11 @@ function publish(draft: string, path: string): void {
 
 /** It is on disk then; if that fails, nothing is left of it. Fails if the file exists. */
 function copyWhole(draft: string, path: string): void {
-  const file = openSync(path, 'wx', 0o600);
   try {
-    writeFileSync(file, readFileSync(draft));
-    fsyncSync(file);
+    writeFileSync(path, readFileSync(draft), { flag: 'wx', mode: 0o600, flush: true });
   } catch (error) {
-    rmSync(path);
+    if (!alreadyExists(error)) rmSync(path, { force: true });
     throw error;
-  } finally {
-    closeSync(file);
   }
 }
 

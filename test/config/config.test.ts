@@ -430,11 +430,6 @@ describe('faults', () => {
     ['WEBHOOK_CLOCK_SKEW_SECONDS', '1.5', 'must be a whole number'],
     ['DATABASE_URL', 'mysql://db', 'must be sqlite:<path> or postgres://…'],
     ['DATABASE_URL', 'sqlite:', 'must be sqlite:<path> or postgres://…'],
-    [
-      'DATABASE_URL',
-      'sqlite://data/gateway.db',
-      'write sqlite:./data/gateway.db, or sqlite:/data/gateway.db',
-    ],
     ['DATABASE_URL', 'sqlite::memory:', 'must be sqlite:<path> or postgres://…'],
     ['DATABASE_URL', 'postgres://u:p@a,b:x/db', 'host 2 is not of the form name or name:port'],
     ['DATABASE_URL', 'postgres://h:99999/db', 'the port of the host must be from 1 to 65535'],

@@ -49,6 +49,14 @@ test('every setting is known, also from a file, and so are the settings of the s
   expect(warningsOf(Object.fromEntries(names.map((name) => [name, '1'])))).toEqual([]);
 });
 
+test('a file below the root of the machine, where a folder here may be meant, gives a warning', () => {
+  for (const path of ['./data/gateway.db', '/data/gateway.db', '///data/gateway.db'])
+    expect(warningsOf({ DATABASE_URL: `sqlite:${path}` })).toEqual([]);
+  expect(warningsOf({ DATABASE_URL: 'sqlite://data/gateway.db' })).toEqual([
+    'DATABASE_URL is the file /data/gateway.db: if a folder here is meant, write sqlite:./data/gateway.db',
+  ]);
+});
+
 test('a base address without /v1 gives a warning', () => {
   const url = 'https://api.example';
   expect(warningsOf({ NOTES_BASE_URL: `${url}/v1/`, APPOINTMENTS_BASE_URL: `${url}/v1` })).toEqual([]);

@@ -98,7 +98,7 @@ describe.skipIf(skipBrowserTests)('the console (needs Chromium)', () => {
     await expect.poll(light, soon).toMatch(/^Live/);
     const before = sockets;
     await ui.button('Cut the connection').click();
-    await expect.poll(() => sockets - before, { timeout: 60_000 }).toBe(4);
+    await expect.poll(() => sockets - before, { timeout: 60_000 }).toBeGreaterThanOrEqual(4);
     expect(await light()).toBe('Cut by you');
     await ui.button('Let it reconnect').click();
     await expect.poll(light, soon).toMatch(/^(Live|Resumed)/);

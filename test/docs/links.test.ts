@@ -38,9 +38,8 @@ function brokenLinks(page: Page): readonly string[] {
       const target = normalize(join(dirname(page.path), path));
       if (!existsSync(target)) return true;
       if (anchor === undefined) return false;
-      return path !== '' && !path.endsWith('.md')
-        ? true
-        : !anchorsIn(path === '' ? page : pageOf(target)).includes(anchor);
+      if (path !== '' && !path.endsWith('.md')) return true;
+      return !anchorsIn(path === '' ? page : pageOf(target)).includes(anchor);
     });
 }
 

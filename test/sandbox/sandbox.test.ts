@@ -48,6 +48,15 @@ test('answers unknown paths with 404, unknown methods with 405', async () => {
   expect((await askNotes(sandbox, '/me', { method: 'DELETE' })).status).toBe(405);
 });
 
+test('refuses a body of megabytes, whatever it is for', async () => {
+  const sandbox = await startSandbox();
+  onTestFinished(() => sandbox.stop());
+  for (const path of ['/notes/v1/notes', '/nowhere', '/control/events']) {
+    const { status } = await fetch(sandbox.url + path, { method: 'POST', body: 'x'.repeat(3_000_000) });
+    expect(status).toBe(413);
+  }
+});
+
 test('traffic starts with shipments and payments as soon as the receiver listens', async () => {
   const receiver = await startReceiver();
   onTestFinished(() => receiver.stop());

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import WebSocket from 'ws';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
 import { startRecordingProxy } from '../support/recording-proxy.js';
@@ -200,6 +201,17 @@ describe('grants that are replaced', () => {
     testbed.gateway.regrant(new Map([[demo.email, ['PAYMENTS_READ']]]));
     expect((await testbed.ask('{ payments { nodes { id } } }', {}, token)).errors).toBeUndefined();
   });
+});
+
+test('at METRICS_PORT, too, a connection whose requests wait is closed once there are too many', async () => {
+  const socket = connect(Number(new URL(testbed.gateway.metricsUrl).port), '127.0.0.1').on(
+    'error',
+    () => undefined,
+  );
+  onTestFinished(() => void socket.destroy());
+  socket.resume().write('GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(2_000));
+  await new Promise((resolve) => socket.once('close', resolve)); // `once` rejects if it is reset
+  expect((await fetch(testbed.gateway.metricsUrl)).status).toBe(200);
 });
 
 test('with METRICS_PORT the metrics are served at that port only', async () => {

@@ -8,7 +8,7 @@ import {
   type ViewerQuery,
 } from '../generated/index.js';
 import { textOf, type AnyDocument, type Document, type Payload } from './document.js';
-import { failureOf, type Answer, type TriviumError } from './error.js';
+import { failureOf, type TriviumError } from './error.js';
 import { createPost, type Answered, type Credentials, type Post } from './http.js';
 import { Live } from './live.js';
 import { joinPage, type Change, type Page } from './page.js';
@@ -104,7 +104,7 @@ export class Client {
     );
   }
 
-  execute(document: AnyDocument, variables: object = {}, signal?: AbortSignal | null): Promise<Answer> {
+  execute(document: AnyDocument, variables: object = {}, signal?: AbortSignal | null): Promise<Answered> {
     return this.#post({ query: textOf(document), variables: { ...variables } }, signal);
   }
 

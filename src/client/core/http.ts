@@ -3,8 +3,8 @@ import { TriviumError, type Answer } from './error.js';
 import type { Payload } from './document.js';
 import { schemaHash } from '../generated/schema-hash.js';
 
-/** In milliseconds, longer than the gateway takes for an operation: a connection may be dead without a word. */
-const patienceMs = 35_000;
+/** In milliseconds, longer than any operation takes: a connection may be dead without a word. */
+const patienceMs = 60_000;
 
 /** What identifies the caller on a request. */
 export interface Credentials {
@@ -32,8 +32,8 @@ export interface Answered extends Answer {
 }
 
 /**
- * Posts an operation. Rejects with `UNREACHABLE`, `NOT_GRAPHQL` or the signal's reason; errors are data. Without a signal, an
- * answer that takes longer than any operation is `UNREACHABLE`, too.
+ * Posts an operation. Rejects with `UNREACHABLE`, `NOT_GRAPHQL` or the signal's reason; errors are data. An answer that takes
+ * longer than any operation is `UNREACHABLE`, too.
  */
 export type Post = (payload: Payload, signal?: AbortSignal | null) => Promise<Answered>;
 
@@ -51,13 +51,14 @@ export function createPost({ url, fetch, credentials, onOtherSchema }: PostOptio
   let isTold = false;
   return async (payload, signal) => {
     const caller = credentials();
+    const limit = AbortSignal.timeout(patienceMs);
     // What JSON cannot express fails before the request does.
     const response = await fetch(`${url}/graphql`, {
       method: 'POST',
       headers: headersFor(caller, 'application/graphql-response+json, application/json;q=0.9'),
       credentials: caller.credentials,
       body: JSON.stringify(payload),
-      signal: signal ?? AbortSignal.timeout(patienceMs),
+      signal: signal ? (AbortSignal.any?.([signal, limit]) ?? signal) : limit,
     }).catch((cause: unknown) => {
       signal?.throwIfAborted();
       throw new TriviumError('UNREACHABLE', 'The gateway cannot be reached.', { cause });
@@ -87,11 +88,7 @@ export async function readAnswer(response: Response, signal?: AbortSignal | null
   } catch {
     // not JSON: a page of a proxy, or of another server
   }
-  throw new TriviumError(
-    'NOT_GRAPHQL',
-    `Not the gateway, but something else, answered with status ${status}.`,
-    {
-      status,
-    },
-  );
+  throw new TriviumError('NOT_GRAPHQL', `Something else than the gateway answered: ${status}.`, {
+    status,
+  });
 }

@@ -6,6 +6,9 @@ import { calledBack, type Sink, type Transport } from './transport.js';
 import { canShareTabs, SharedTabs } from '../stream/shared-tabs.js';
 import { createStreamTransport } from '../stream/stream-transport.js';
 
+/** What is asked to find out whether the gateway answers, and it is only websockets that do not open. */
+export const probe = '{ __typename }';
+
 /** How subscriptions reach the gateway: by `webSocketImpl`, else by server-sent events over `fetch`. */
 export interface LiveOptions extends HttpOptions {
   readonly post: Post;
@@ -76,6 +79,7 @@ export class Live {
 
   stop(): void {
     this.#isStopped = true;
+    this.#isTrying = false;
     for (const [followed, complete] of this.#active) {
       followed.stop();
       complete();
@@ -101,11 +105,9 @@ export class Live {
   async #fallBack(): Promise<void> {
     if (this.#isTrying) return;
     this.#isTrying = true;
-    const socket = this.#transport;
     try {
-      await this.#options.post({ query: '{ __typename }', variables: {} });
-      if (this.#isTrying && !this.#isStopped && this.#transport === socket)
-        this.#changeTo(createFallback(this.#options));
+      await this.#options.post({ query: probe, variables: {} });
+      if (this.#isTrying && !this.#fellBack) this.#changeTo(createFallback(this.#options));
     } catch {
       this.#isTrying = false; // the gateway cannot be reached at all
     }

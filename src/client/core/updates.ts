@@ -90,7 +90,7 @@ export class Updates<Data> implements AsyncIterableIterator<Data, undefined> {
       this.#variables['after'] = cursor;
       if (this.#waiting.length >= maxWaiting) this.#pause();
     } else if (this.#waiting.length >= maxWaiting)
-      this.#finish({ failure: new TriviumError('TOO_SLOW', 'Too many updates wait to be taken.') });
+      this.#finish({ failure: new TriviumError('TOO_SLOW', 'Too many updates wait.') });
     return this.#wake();
   }
 

@@ -87,7 +87,7 @@ class ListKeeper implements Subject, LiveList<Entity> {
   readonly #first: number;
   #stretch: Stretch<Entity> = { entities: [], hasMore: false, end: undefined };
   #endCursor: string | null = null;
-  /** Rows that came with pages. */
+  /** How many rows there were when the last page had come. */
   #asked = 0;
   /** What updates have brought since a page was asked for, by id: its answer may be older. */
   readonly #known = new Map<string, Entity>();
@@ -124,7 +124,6 @@ class ListKeeper implements Subject, LiveList<Entity> {
   begin(data: Readonly<Record<string, unknown>>): void {
     this.#known.clear();
     this.#stretch = { entities: [], hasMore: false, end: undefined };
-    this.#asked = 0;
     this.#append(data[this.#family] as Page);
   }
 
@@ -144,13 +143,13 @@ class ListKeeper implements Subject, LiveList<Entity> {
   #append({ edges, pageInfo }: Page): void {
     const { entities, end: before } = this.#stretch;
     const nodes = edges.map(({ node }) => node);
-    this.#asked += nodes.length;
     const end = nodes.at(-1) ?? before;
     let next: Stretch<Entity> = { entities, hasMore: false, end };
     for (const node of nodes) next = withEntity(next, this.#filter, newer(this.#known.get(node.id), node));
     this.#endCursor = pageInfo.endCursor ?? this.#endCursor;
     next = { ...next, hasMore: pageInfo.hasNextPage };
     for (const known of this.#known.values()) next = withEntity(next, this.#filter, known);
+    this.#asked = next.entities.length;
     this.#show(next);
   }
 

@@ -95,7 +95,7 @@ export function usePages<Row extends { readonly id: string }>(
   }, [next, round, epoch]);
 
   const reload = useCallback(() => setRound((now) => now + 1), []);
-  const { after, hasMore, error, asked } = state;
+  const { after, hasMore, loading, error, asked } = state;
   const more = useCallback(() => {
     if (!error && hasMore && after !== undefined) void next(after);
   }, [error, hasMore, after, next]);
@@ -103,7 +103,7 @@ export function usePages<Row extends { readonly id: string }>(
     if (error && isPlaceLost(error)) reload();
     else void next(asked, true);
   }, [error, asked, next, reload]);
-  useRetry(error, retry);
+  useRetry(loading ? undefined : error, retry);
   const change = useCallback((act: Change<Row>) => {
     if (pending.current) changes.current = [...changes.current, act];
     setState((now) => changed(now, [act]));

@@ -47,8 +47,8 @@ export function useQuery<Data, Variables>(
     return () => cancel.abort();
   }, [gateway, document, key, round, epoch, ended]);
 
-  const { error } = state;
-  useEffect(() => (error ? retryAfter(error, reload) : undefined), [error, reload]);
+  const { error, loading } = state;
+  useEffect(() => (error && !loading ? retryAfter(error, reload) : undefined), [error, loading, reload]);
   return { ...state, reload };
 }
 

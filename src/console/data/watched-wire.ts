@@ -1,3 +1,4 @@
+import { probe } from '../../client/core/live.js';
 import type { ConnectionMonitor } from './connection.js';
 
 /** A connection that can be watched, and cut as a network would cut it. */
@@ -86,7 +87,7 @@ function watchedSocket(links: Links): typeof WebSocket {
 
 /** Whether the client asks only if the gateway answers at all, where no websocket opens. */
 function isProbe(init: RequestInit | undefined): boolean {
-  return typeof init?.body === 'string' && init.body.includes('{ __typename }');
+  return typeof init?.body === 'string' && init.body.includes(probe);
 }
 
 function isStream(address: RequestInfo | URL): boolean {

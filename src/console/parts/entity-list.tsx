@@ -64,7 +64,7 @@ interface ListEndProps<Row> {
 
 function ListEnd<Row>({ pages, empty }: ListEndProps<Row>): ReactElement | null {
   const { rows, loading, error, hasMore, more, retry } = pages;
-  if (error) return <Problem error={error} retry={retry} />;
+  if (error) return <Problem error={error} retry={retry} busy={loading} />;
   if (loading)
     return (
       <p className="list-end quiet" role="status">

@@ -7,17 +7,24 @@ interface ProblemProps {
   readonly error: GatewayError | undefined;
   /** For a question, which is asked again by itself, too; what was to be done is never done a second time. */
   readonly retry?: () => void;
+  /** Whether it is being asked again. */
+  readonly busy?: boolean;
 }
 
 /** Why something could not be shown or done, and what happens next. */
-export function Problem({ error, retry }: ProblemProps): ReactElement | null {
+export function Problem({ error, retry, busy = false }: ProblemProps): ReactElement | null {
   if (!error || isUnauthenticated(error)) return null; // the page asks to sign in again
   return (
-    <div className="problem" role="alert">
-      <p>{explain(error, retry !== undefined)}</p>
+    <div className="problem">
+      <p role="alert">{explain(error, retry !== undefined)}</p>
       {retry && (
-        <button className="button small" type="button" onClick={retry}>
-          Try again
+        <button
+          className="button small"
+          type="button"
+          aria-disabled={busy}
+          onClick={busy ? undefined : retry}
+        >
+          {busy ? 'Trying …' : 'Try again'}
         </button>
       )}
     </div>

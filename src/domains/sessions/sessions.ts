@@ -62,7 +62,7 @@ export interface Sessions extends Pick<Watchers, 'watch'> {
 }
 
 /** Anybody can send unknown tokens: their look-ups leave connections of the database to others. */
-const lookUpsAtOnce = 3;
+const lookUpsAtOnce = 4;
 /** How long a look-up may take, its wait included. */
 const lookUpMs = 5_000;
 const cacheMs = 5_000;
@@ -218,7 +218,10 @@ class GatewaySessions implements Sessions {
   /** Rejects if its turn does not come in time, as while the database does not answer. */
   #load(id: string, lane: string): Promise<Session | undefined> {
     const latest = performance.now() + lookUpMs;
-    const load = async () => (performance.now() > latest ? undefined : this.#stored.load(id));
+    const load = () => {
+      if (performance.now() > latest) throw new Error('The turn of a session to be looked up came too late.');
+      return this.#stored.load(id);
+    };
     return withTimeout(lookUpMs, this.#inTurn(load, lane), 'The session was not looked up');
   }
 

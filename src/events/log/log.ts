@@ -49,7 +49,7 @@ export interface Log {
   /** The same, together with the place at `after`. */
   readOn(after: number, limit: number): Promise<Onward>;
   /** The same as rows, as `entryOf` takes them; undefined if the log has no such place, or no longer what follows it. */
-  rowsAfter(place: Place, limit: number): Promise<readonly EventRow[] | undefined>;
+  rowsAfter(place: Place, limit: number): Promise<{ rows: readonly EventRow[]; more: boolean } | undefined>;
   /** Deletes the events past the retention period; this also happens in the background. */
   prune(): Promise<void>;
   /** Stores the deliveries accepted so far, then stops. */
@@ -133,11 +133,12 @@ export function createLog(options: LogOptions): Log {
       return { place, entries, more };
     },
     async rowsAfter({ seq, witness }, limit) {
-      const { taken: rows } = await readRows(readingOn(seq, limit), (row) => row);
-      if (rows[0]?.seq === seq) return placeOf(rows[0]).witness === witness ? rows.slice(1) : undefined;
+      const { taken: rows, more } = await readRows(readingOn(seq, limit), (row) => row);
+      if (rows[0]?.seq === seq)
+        return placeOf(rows[0]).witness === witness ? { rows: rows.slice(1), more } : undefined;
       // Before the first entry, or where retention has deleted the entry but none after it.
       const { pruned } = await readBounds(database.kysely);
-      return pruned === seq ? rows.slice(0, limit) : undefined;
+      return pruned === seq ? { rows: rows.slice(0, limit), more } : undefined;
     },
     prune: () => retention.prune(),
     async stop() {
@@ -226,7 +227,8 @@ function createReadRows(
     for (let row of rows) {
       const isNeeded = row.seq !== range.known;
       if (isNeeded) octets += row.octets;
-      if (octets > range.most && taken.length > 0) return { taken, more: true };
+      // One that is longer by itself is read, or nothing would come after it.
+      if (octets > range.most && octets > row.octets) return { taken, more: true };
       if (row.event === null && row.octets !== null && isNeeded) {
         await turn();
         const [texts] = await readTexts(db, row.seq);

@@ -76,14 +76,14 @@ export class Publisher {
       this.#outage.up();
       while (!ended.aborted) {
         const rung = bell.next();
-        const rows = await log.rowsAfter(place, pageSize);
-        if (!rows) return;
+        const read = await log.rowsAfter(place, pageSize);
+        if (!read) return;
+        const { rows, more } = read;
         for (const message of sealRows(sealer, place, rows, stream.maxBytes))
           last = await stream.publish(message, last);
         published.value += rows.length;
         if (rows.length > 0) place = placeOf(rows.at(-1)!);
-        // Not as soon as a page is short: long events make it so, too.
-        if (rows.length === 0) await rung;
+        if (!more) await rung;
       }
     } finally {
       bell.stop();

@@ -212,7 +212,7 @@ export function createMetrics() {
     webhookAccepted: values(
       'gauge',
       'trivium_webhook_last_accepted_timestamp_seconds',
-      'When this process last accepted a delivery of the endpoint, in seconds since 1970. Before it has, when the last one in the log came; absent if there is none.',
+      'When this process last accepted a delivery of the endpoint, in seconds since 1970. Until it does: when the newest event in the log was accepted.',
       ['family', 'endpoint'],
     ),
     updates: values(

@@ -25,6 +25,8 @@ const connectionBytes = 16 * 1024;
 const keptDescriptors = 512;
 /** In bytes: so little of a websocket has no other wait. It may be a pong, or the message of one of many that come back. */
 const shortFrames = 1024;
+/** How often connections are looked through for those that bring bytes of no request. */
+const sweepMs = 100;
 /** Where the system does not tell. */
 const defaultDescriptors = 1_024;
 
@@ -72,6 +74,8 @@ class Connections implements ClientConnections {
   /** So that many that end together do so in turns. */
   readonly #onEnd: (this: Socket) => void;
   #open = 0;
+  /** While there are connections. */
+  #sweeping: NodeJS.Timeout | undefined;
 
   constructor(ledger: MemoryLedger, warn: Warn, most: number) {
     this.#ledger = ledger;
@@ -94,6 +98,7 @@ class Connections implements ClientConnections {
     this.#clients.set(socket, { network, holding, known: undefined });
     this.#unknown.set(network, (this.#unknown.get(network) ?? new Set()).add(socket));
     this.#open += 1;
+    this.#sweeping ??= setInterval(() => this.reading.cutSilent(), sweepMs).unref();
     socket.on('end', this.#onEnd).on('close', this.#onClose);
     if (!holding.resize(connectionBytes)) socket.destroy();
     else if (this.#open > this.#most) this.#closeOne();
@@ -122,6 +127,10 @@ class Connections implements ClientConnections {
   #forget(socket: Socket): void {
     const client = this.#clients.get(socket)!;
     this.#open -= 1;
+    if (this.#open === 0) {
+      clearInterval(this.#sweeping);
+      this.#sweeping = undefined;
+    }
     this.reading.forget(socket);
     this.readingFrames.forget(socket);
     client.holding.release();

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { textFormat } from '../../lib/telemetry/metrics.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
@@ -20,8 +20,10 @@ export async function startMetricsServer(options: {
   readonly host: string;
   readonly metricsPort: number | undefined;
   readonly telemetry: Telemetry;
+  /** Makes a server whose requests are bounded as those of the main port. */
+  readonly createServer: (handle: RequestListener) => Server;
 }): Promise<Server | undefined> {
-  const { host, metricsPort, telemetry } = options;
+  const { host, metricsPort, telemetry, createServer } = options;
   if (metricsPort === undefined) return undefined;
   const server = createServer((request, response) => {
     const [path] = request.url!.split('?');

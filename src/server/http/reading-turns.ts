@@ -6,6 +6,9 @@ const mostInLongTurn = 16;
 /** In bytes: what people bring at a time is no more than this. */
 const littleBytes = 2 * 1024;
 
+/** In bytes: a block of a body in chunks of one byte each brings some 100,000. */
+const mostSilentBytes = 128 * 1024;
+
 /** What is read: a connection of HTTP itself, or its websocket. */
 export interface Source {
   pause(): unknown;
@@ -74,6 +77,15 @@ export class ReadingTurns {
     if (this.#readInLongTurn < mostInLongTurn) return;
     this.#readInLongTurn = 0; // not for each further request: many may be paused already, and are looked through
     this.#holdBack();
+  }
+
+  /**
+   * Cuts off connections that bring more than a request's headers, or a block's chunks, without anything to note: the parser
+   * takes any number of blanks, line breaks and zeros, and tells nobody.
+   */
+  cutSilent(): void {
+    for (const [socket, { bytesNoted }] of this.#reads)
+      if (socket.bytesRead - bytesNoted > mostSilentBytes) socket.destroy();
   }
 
   #add(socket: Socket, source: Source, brought: Brought): Read {

@@ -63,15 +63,9 @@ function compiledRun(operation: Operation, documents: CompiledDocuments): Run {
     return admitted !== undefined && documents.accepts(admitted, variables);
   }
 
-  /** Admits it again, if others have taken its place meanwhile. */
-  function ready() {
-    documents.admit(source, document);
-    return documents.ready(source);
-  }
-
   return (rootValue, context) => {
     isAdmitted ??= admit();
-    const compiled = isAdmitted && !isFailing ? ready() : undefined;
+    const compiled = isAdmitted && !isFailing ? documents.ready(source) : undefined;
     if (!compiled) return interpret(rootValue, context);
     const again = () => {
       context.prepareRerun();

@@ -27,7 +27,7 @@ import {
   maxMediaType,
   maxPipelined,
 } from '../../../src/server/http/request-guards.js';
-import { requestTimeoutMs, stalledMs } from '../../../src/server/server.js';
+import { requestTimeoutMs, stalledMs } from '../../../src/server/bounded-server.js';
 import { maxPerUser } from '../../../src/server/live/subscription-quota.js';
 import { maxRunning } from '../../../src/server/ws/graphql-transport-ws.js';
 import { maxIdBytes } from '../../../src/server/ws/socket/operation-ids.js';

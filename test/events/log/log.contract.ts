@@ -72,9 +72,25 @@ export function logContract(freshUrl: () => Promise<string>): void {
       expect(rest.map((entry) => entry.event)).toEqual([long, event]);
       const [place, placeOfLong] = [await testLog.log.place(1), await testLog.log.place(5)];
       expect(await testLog.log.readOn(1, 10)).toEqual({ place, entries: first.slice(1), more: true });
-      expect((await testLog.log.rowsAfter(place!, 10))?.map(({ seq }) => seq)).toEqual([2, 3, 4]);
+      const { rows, more } = (await testLog.log.rowsAfter(place!, 10))!;
+      expect([rows.map(({ seq }) => seq), more]).toEqual([[2, 3, 4], true]);
       const last = { place: placeOfLong, entries: rest.slice(1), more: false };
       expect(await testLog.log.readOn(5, 10)).toEqual(last);
+    });
+
+    test('is read on past an event that is longer than 4 MiB by itself', async () => {
+      const event = { entityId: 'entity', step: 0 };
+      const known = {
+        entityId: 'entity',
+        event,
+        text: JSON.stringify({ ...event, long: 'x'.repeat(4_500_000) }),
+      };
+      for (const [at, changes] of [{}, { known }, {}].entries()) await append(`event ${at}`, {}, changes);
+      const place = (await testLog.log.place(1))!;
+      const { rows, more } = (await testLog.log.rowsAfter(place, 10))!;
+      expect([rows.map(({ seq }) => seq), more]).toEqual([[2], true]);
+      const onward = await testLog.log.readOn(1, 10);
+      expect([onward.entries.map(({ seq }) => seq), onward.more]).toEqual([[2], true]);
     });
 
     test('is read with turns of the event loop between long events', async () => {
@@ -379,7 +395,9 @@ export function logContract(freshUrl: () => Promise<string>): void {
       await Promise.all(numbers(3).map((n) => append(`event ${n}`, {}, old())));
       const places = [(await log.place(3))!, { seq: 3, witness: '' }];
       const rowsAfter = (limit: number) =>
-        Promise.all(places.map(async (place) => (await log.rowsAfter(place, limit))?.map(({ seq }) => seq)));
+        Promise.all(
+          places.map(async (place) => (await log.rowsAfter(place, limit))?.rows.map(({ seq }) => seq)),
+        );
       clock.moveDays(91);
       await log.prune();
       expect(await rowsAfter(10)).toEqual([[], []]);

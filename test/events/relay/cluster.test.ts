@@ -335,7 +335,7 @@ describe.skipIf(noPostgres ?? noNats)('gateways on a cluster of three NATS serve
   test('deliver nothing that is forged, not even with a stolen key', { timeout: 60_000 }, async () => {
     const { place, forged } = await withLog(async ({ log }) => {
       const { head } = await log.bounds();
-      const [last] = (await log.rowsAfter((await log.place(head - 1))!, 1))!;
+      const [last] = (await log.rowsAfter((await log.place(head - 1))!, 1))!.rows;
       return { place: (await log.place(head))!, forged: { ...last!, seq: head + 1, event_id: 'forged' } };
     });
     const sealed = (by: Buffer) => sealRows(createSealer([by]), place, [forged], maxPayload);
@@ -356,7 +356,7 @@ describe.skipIf(noPostgres ?? noNats)('gateways on a cluster of three NATS serve
     await stopSending();
     await expectDelivered();
     const lost = await withLog(async ({ log, database: { kysely } }) => {
-      const rows = (await log.rowsAfter(kept, lostAtMost))!;
+      const { rows } = (await log.rowsAfter(kept, lostAtMost))!;
       await kysely.transaction().execute(async (db) => {
         await db.deleteFrom('events').where('seq', '>', kept.seq).execute();
         await db.deleteFrom('event_ids').where('seq', '>', kept.seq).execute();

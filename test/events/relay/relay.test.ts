@@ -37,7 +37,7 @@ function counting(log: Log) {
       place: count(log.place, (place) => (place ? 1 : 0)),
       read: count(log.read, (entries) => entries.length),
       readOn: count(log.readOn, ({ place, entries }) => entries.length + (place ? 1 : 0)),
-      rowsAfter: count(log.rowsAfter, (rows = []) => rows.length + 1),
+      rowsAfter: count(log.rowsAfter, (read) => (read?.rows.length ?? 0) + 1),
     } satisfies Log,
   };
 }
@@ -176,7 +176,7 @@ describe.skipIf(noPostgres ?? noNats)('the relay', () => {
     await append([replica], 2);
     const stolen = createSealer([randomBytes(32)]);
     const place = (await writer.log.place(head))!;
-    const rows = (await writer.log.rowsAfter((await writer.log.place(head - 1))!, 1))!;
+    const { rows } = (await writer.log.rowsAfter((await writer.log.place(head - 1))!, 1))!;
     const forged = { ...rows[0]!, seq: head + 1, event_id: 'forged' };
     const before = replica.from('relay');
     client.publish(await subject(), 'no stretch');
@@ -230,7 +230,7 @@ describe.skipIf(noPostgres ?? noNats)('the relay', () => {
     const kept = head;
     const place = (await writer.log.place(kept))!;
     await append(replicas, 2);
-    const lost = (await writer.log.rowsAfter(place, 2))!;
+    const { rows: lost } = (await writer.log.rowsAfter(place, 2))!;
     await writer.database.kysely.transaction().execute(async (db) => {
       await db.deleteFrom('events').where('seq', '>', kept).execute();
       await db.deleteFrom('event_ids').where('seq', '>', kept).execute();

@@ -213,3 +213,49 @@ describe('a connection is protected once it carries', () => {
     expect(protect.mock.calls.length > 0).toBe(isProtected);
   });
 });
+
+const chunked =
+  'POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
+
+describe('bytes that the parser takes, and that lead to nothing', () => {
+  let gateway: Testbed;
+  beforeAll(async () => {
+    gateway = await startTestbed();
+  });
+  afterAll(() => gateway.stop());
+  const open = () => {
+    const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+    onTestFinished(() => void socket.destroy());
+    return socket.on('error', () => undefined);
+  };
+
+  test.each([
+    ['line breaks before a request', '', '\r\n'],
+    ['line breaks after a request', 'GET /livez HTTP/1.1\r\nHost: x\r\n\r\n', '\r\n'],
+    ['blanks before an address', 'GET', ' '],
+    ['blanks before the value of a header', 'GET /livez HTTP/1.1\r\nHost: x\r\na:', ' '],
+    ['blanks before the value of a trailer', `${chunked}0\r\na:`, ' '],
+    ['zeros before the size of a chunk', chunked, '0'],
+  ])('have their connection closed: %s', async (_, begin, more) => {
+    const socket = open().resume();
+    const chunk = more.repeat(16_384 / more.length);
+    const write = () => {
+      while (!socket.destroyed && socket.write(chunk));
+    };
+    socket.write(begin);
+    socket.on('connect', write).on('drain', write);
+    await new Promise((resolve) => socket.once('close', resolve)); // `once` rejects if it is reset
+    expect(socket.bytesRead).toBeLessThan(10_000);
+  });
+
+  test('are not those of a body of 500,000 bytes in chunks of a byte', async () => {
+    const socket = open();
+    let answer = '';
+    socket.setEncoding('latin1').on('data', (text: string) => (answer += text));
+    const text = `{"query":"{ __typename }"}${' '.repeat(500_000)}`;
+    socket.write(chunked);
+    for (const byte of text) if (!socket.write(`1\r\n${byte}\r\n`)) await once(socket, 'drain');
+    socket.write('0\r\n\r\n');
+    await vi.waitFor(() => expect(answer).toContain('"Query"'), 30_000);
+  });
+});

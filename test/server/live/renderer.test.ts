@@ -6,27 +6,6 @@ import { CompiledDocuments } from '../../../src/server/operation/compiled-docume
 import { createRules } from '../../../src/server/operation/operation-rules.js';
 import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
 
-test('has its document compiled again once others have taken its place', async () => {
-  const schema = makeExecutableSchema({
-    typeDefs: 'type Query { calls: Int } type Subscription { calls: Int }',
-    resolvers: { Subscription: { calls: { resolve: () => 1 } } },
-  });
-  const rules = createRules({ schema, introspection: false, telemetry: createTelemetry('silent') });
-  const documents = new CompiledDocuments(schema, rules.costs);
-  const source = 'subscription { calls }';
-  const contextValue = { requestId: 'request', tally: { exceeded: false }, detached: () => contextValue };
-  const render = createRenderer({ schema, document: parse(source), contextValue }, rules, documents);
-  void render({});
-  await expect.poll(() => documents.ready(source)).toBeDefined();
-  for (let other = 0; other < 600; other += 1) {
-    const text = `{ a${other}: calls }`;
-    documents.admit(text, parse(text));
-  }
-  expect(documents.find(source)).toBeUndefined();
-  expect(render({})).toBe('{"data":{"calls":1}}');
-  await expect.poll(() => documents.ready(source)).toBeDefined();
-});
-
 test('has graphql-js run again what compiled code fails at, and alone what it fails at, too', async () => {
   let calls = 0;
   let failures = 0;

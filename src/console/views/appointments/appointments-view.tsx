@@ -105,7 +105,7 @@ function WeekBox({ pages, children }: WeekBoxProps): ReactElement {
   return (
     <div className="week-box">
       {!areAll && <p className="quiet small">{onlyOwn}</p>}
-      <Problem error={pages.error} retry={pages.retry} />
+      <Problem error={pages.error} retry={pages.retry} busy={pages.loading} />
       {children}
       {pages.loading && (
         <p className="list-end" role="status">

@@ -144,7 +144,7 @@ function NoteFromAfar(props: {
   useEffect(() => {
     if (note) found(note);
   }, [note, found]);
-  if (error) return <Problem error={error} retry={reload} />;
+  if (error) return <Problem error={error} retry={reload} busy={loading} />;
   return (
     <p className="quiet">{loading || note ? 'Loading …' : 'There is no such note, or it is not yours.'}</p>
   );

@@ -49,7 +49,7 @@ export function PaymentDetail({ paymentId }: { readonly paymentId: string }): Re
       <>
         {title}
         {loading && <p className="quiet">Loading …</p>}
-        <Problem error={error} retry={reload} />
+        <Problem error={error} retry={reload} busy={loading} />
         {!loading && !error && <p>No event has mentioned this payment.</p>}
       </>
     );

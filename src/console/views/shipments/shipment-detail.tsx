@@ -42,7 +42,7 @@ export function ShipmentDetail({ shipmentId }: { readonly shipmentId: string }):
           <SafeText>{shipmentId}</SafeText>
         </h2>
         {loading && <p className="quiet">Loading …</p>}
-        <Problem error={error} retry={reload} />
+        <Problem error={error} retry={reload} busy={loading} />
         {!loading && !error && <p>No event has mentioned this shipment.</p>}
       </>
     );

@@ -21,7 +21,7 @@ export function Endpoints(): ReactElement {
   return (
     <div className="cards">
       <h2>Endpoints</h2>
-      <Problem error={error} retry={reload} />
+      <Problem error={error} retry={reload} busy={loading} />
       {loading && !data && <p className="quiet">Loading …</p>}
       {data?.webhookEndpoints.map((endpoint) => (
         <EndpointCard key={endpoint.id} endpoint={endpoint} rotated={reload} />
