@@ -43,8 +43,12 @@ function excerpt(text, word) {
   if (at < 0) shown.textContent = text.slice(0, 100);
   else {
     const mark = document.createElement('mark');
-    mark.textContent = text.slice(at, at + word.length);
-    shown.append(text.slice(Math.max(0, at - 50), at), mark, text.slice(at + word.length, at + 70));
+    const end = at + word.length;
+    mark.textContent = text.slice(at, end);
+    // Whole words: what is cut is left out.
+    const before = text.slice(Math.max(0, at - 50), at).replace(at > 50 ? /^\S*\s/ : '', at > 50 ? '… ' : '');
+    const after = text.slice(end, at + 70);
+    shown.append(before, mark, at + 70 < text.length ? `${after.replace(/\s\S*$/, '')} …` : after);
   }
   return shown;
 }
@@ -101,6 +105,10 @@ document.addEventListener('keydown', (event) => {
   else if (event.key === 'Enter' && document.activeElement === input && !results.hidden)
     results.querySelector('a')?.click();
   else move(event);
+});
+// Else it would cover what has the focus.
+document.querySelector('search').addEventListener('focusout', ({ currentTarget, relatedTarget }) => {
+  if (relatedTarget && !currentTarget.contains(relatedTarget)) close();
 });
 document.addEventListener('click', ({ target }) => {
   if (!target.closest('search') || target.closest('#results a')) close();

@@ -121,7 +121,7 @@ function DemoUsers({ only, enter }: DemoUsersProps): ReactElement | null {
   return (
     <div className="demo-users">
       <p className="or">
-        <span>or, beside the sandbox</span>
+        <span>or as a demo user of the sandbox</span>
       </p>
       {users.map(({ name, email, password }) => (
         <button className="button" type="button" key={email} onClick={() => enter(email, password)}>

@@ -3,17 +3,26 @@ import { useSession } from '../app/session.js';
 
 interface NoGrantProps {
   readonly grant: string;
+  /** One that serves as well. */
+  readonly other?: string;
   readonly what: string;
 }
 
 /** What a view says to whoever may not see it, and how that is changed. */
-export function NoGrant({ grant, what }: NoGrantProps): ReactElement {
+export function NoGrant({ grant, other, what }: NoGrantProps): ReactElement {
   const { viewer } = useSession();
   return (
     <section className="no-grant">
       <h1>You may not see {what}</h1>
       <p>
-        That takes the grant <code>{grant}</code>, which <b>{viewer?.email}</b> does not have.
+        That takes the grant <code>{grant}</code>
+        {other && (
+          <>
+            {' '}
+            or <code>{other}</code>
+          </>
+        )}
+        , which <b>{viewer?.email}</b> does not have.
       </p>
       <p className="quiet">
         Whoever runs this gateway gives it in the setting <code>GRANTS</code>, for example{' '}

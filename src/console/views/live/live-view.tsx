@@ -19,9 +19,7 @@ export function LiveView(): ReactElement {
   const shipments = useGrant('SHIPMENTS_READ');
   const payments = useGrant('PAYMENTS_READ');
   if (!shipments && !payments)
-    return (
-      <NoGrant grant="shipments:read" what="live events (nor, without payments:read, those of payments)" />
-    );
+    return <NoGrant grant="shipments:read" other="payments:read" what="live events" />;
   return (
     <div className="view">
       <header className="view-head">
@@ -65,9 +63,8 @@ function NewestEvents(): ReactElement {
       <header className="section-head">
         <h2 id="newest">Newest events</h2>
         <button
-          className="button small"
+          className={held ? 'button small primary' : 'button small'}
           type="button"
-          aria-pressed={held !== undefined}
           onClick={() => setHeld(held ? undefined : newest)}
         >
           {held ? `Go on${fresh > 0 ? ` (${count(fresh, 'new one')})` : ''}` : 'Hold still'}

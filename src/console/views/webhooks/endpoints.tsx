@@ -56,7 +56,7 @@ function EndpointCard({ endpoint, rotated }: EndpointCardProps): ReactElement {
       <CopyField label={`Address to register for ${endpointId}`} value={url} />
       <Facts
         facts={[
-          ['Secret in use', <Ago key="since" at={secretSince} />],
+          ['Secret in use since', <Ago key="since" at={secretSince} />],
           [
             'Previous secret counts until',
             previousSecretValidUntil == null ? (

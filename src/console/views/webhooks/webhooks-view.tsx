@@ -71,7 +71,13 @@ function Deliveries({ place }: ViewProps): ReactElement {
           selected={id}
           nameOf={(row) => row.id}
           render={(row) => <DeliveryRow row={row} />}
-          empty={<p>No delivery{Object.keys(filter).length > 0 ? ' matches' : ' yet'}.</p>}
+          empty={
+            <p>
+              {Object.keys(filter).length > 0
+                ? 'No delivery matches. An event type has to be given in full.'
+                : 'No delivery yet.'}
+            </p>
+          }
         />
       }
       detail={detailOf(id, pages)}
