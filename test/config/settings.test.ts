@@ -18,7 +18,8 @@ function quoted(value: string): string {
 
 test('.env.example shows every setting (after a change: npx vitest run test/config/settings.test.ts -u)', async () => {
   const text = `# Copy to .env in the folder where the gateway is started, and uncomment what you set. The environment takes
-# precedence. Every setting but OTEL_… may also come from a file: NAME_FILE=<path>. Put a value with a #, $ or \\ in single quotes.
+# precedence. Every setting but OTEL_… may also come from a file: NAME_FILE=<path>. Put a value with a #, $ or \\ in
+# single quotes.
 
 ${describeSettings().map(line).join('\n')}`;
   await expect(text).toMatchFileSnapshot('../../.env.example');

@@ -7,7 +7,7 @@ const mostInLongTurn = 16;
 const littleBytes = 2 * 1024;
 
 /** In bytes: a block of a body in chunks of one byte each brings some 100,000. */
-const mostSilentBytes = 128 * 1024;
+export const mostSilentBytes = 128 * 1024;
 
 /** What is read: a connection of HTTP itself, or its websocket. */
 export interface Source {

@@ -32,7 +32,7 @@ function open(path: string) {
   const database = new DatabaseSync(path, { timeout: busyMs });
   database.exec('pragma journal_mode = wal');
   database.exec('pragma synchronous = full');
-  // The write-ahead log shrinks to 64 MiB again after a backup, while which it only grows.
+  // The write-ahead log shrinks to 64 MiB again after a backup, during which it only grows.
   database.exec('pragma journal_size_limit = 67108864');
   // A file that cannot be written fails here and not at the first event; `begin` alone would not show it.
   database.exec('begin; pragma user_version = 0; rollback');

@@ -27,6 +27,7 @@ import {
   maxMediaType,
   maxPipelined,
 } from '../../../src/server/http/request-guards.js';
+import { mostSilentBytes } from '../../../src/server/http/reading-turns.js';
 import { requestTimeoutMs, stalledMs } from '../../../src/server/bounded-server.js';
 import { maxPerUser } from '../../../src/server/live/subscription-quota.js';
 import { maxRunning } from '../../../src/server/ws/graphql-transport-ws.js';
@@ -100,6 +101,11 @@ const requests = [
     'time in which a request has to arrive',
     `${requestTimeoutMs / 1000} to ${seconds(requestTimeoutMs + 30_000)}`,
     '`408`',
+  ],
+  [
+    'blanks, line breaks or leading zeros that lead to no request',
+    kibibytes(mostSilentBytes),
+    'the connection is closed',
   ],
   ['time in which a client reads nothing of its answer', minutes(stalledMs), 'the connection is closed'],
 ];

@@ -6,6 +6,7 @@ import type { NotesClient } from '../../../src/domains/notes/service/client.js';
 import { createSealer } from '../../../src/lib/sealer.js';
 import { createSessions, type Sessions, type SignedIn } from '../../../src/domains/sessions/sessions.js';
 import { LightAbortController } from '../../../src/lib/async/abort.js';
+import type { Database } from '../../../src/store/database.js';
 import { openDatabase } from '../../support/database.js';
 import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
 import { engines } from '../../support/engines.js';
@@ -24,6 +25,18 @@ async function signIn(sessions: Sessions): Promise<SignedIn> {
   const opened = await sessions.signIn({ email: 'user', password: 'password', ip: '', signal });
   if (opened === 'WRONG_CREDENTIALS') throw new Error('Nobody is wrong here.');
   return opened;
+}
+
+/** Has a database answer nothing until the returned function is called. */
+function holdAnswers({ kysely }: Database): () => void {
+  let answer = (): void => undefined;
+  const answered = new Promise<void>((resolve) => (answer = resolve));
+  const execute = kysely.executeQuery.bind(kysely);
+  vi.spyOn(kysely, 'executeQuery').mockImplementation(async (query) => {
+    await answered;
+    return execute(query);
+  });
+  return answer;
 }
 
 describe.each(engines)('a session on %s', (engine, createUrl) => {
@@ -121,13 +134,7 @@ describe.each(engines)('a session on %s', (engine, createUrl) => {
     const { database, sessions, time, token } = await open();
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     onTestFinished(() => void vi.useRealTimers());
-    let answer = (): void => undefined;
-    const answered = new Promise<void>((resolve) => (answer = resolve));
-    const execute = database.kysely.executeQuery.bind(database.kysely);
-    vi.spyOn(database.kysely, 'executeQuery').mockImplementation(async (query) => {
-      await answered;
-      return execute(query);
-    });
+    const answer = holdAnswers(database);
     time.now += 5_000;
     const found = [1, 2, 3, 4, 5].map(() =>
       Promise.resolve(sessions.find(token)).catch((error: unknown) => error),
@@ -142,13 +149,7 @@ describe.each(engines)('a session on %s', (engine, createUrl) => {
 
   test('is not taken for none where its turn comes too late', async () => {
     const { database, sessions, time, token } = await open();
-    let answer = (): void => undefined;
-    const answered = new Promise<void>((resolve) => (answer = resolve));
-    const execute = database.kysely.executeQuery.bind(database.kysely);
-    vi.spyOn(database.kysely, 'executeQuery').mockImplementation(async (query) => {
-      await answered;
-      return execute(query);
-    });
+    const answer = holdAnswers(database);
     time.now += 5_000;
     const found = [1, 2, 3, 4, 5].map(() => Promise.resolve(sessions.find(token)).catch(String));
     // As after a pause of the whole process: no timer has run yet.
