@@ -127,15 +127,20 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 
 /** In characters: no request of a gateway has more. */
 const maxBody = 2 * 1024 * 1024;
+/** In characters, so that most clients have sent all before they are refused, and read the answer. */
+const maxDiscarded = 64 * 1024 * 1024;
 
-/** Reads a request's body as text; throws an `HttpError` of status 413 if it is too long, and reads no more of it. */
+/** Reads a request's body as text; throws an `HttpError` of status 413 if it is too long, and keeps nothing of it. */
 export async function readBody(message: IncomingMessage): Promise<string> {
   message.setEncoding('utf8');
   let body = '';
+  let length = 0;
   for await (const chunk of message.iterator({ destroyOnReturn: false })) {
-    body += String(chunk);
-    if (body.length > maxBody)
-      throw httpError(413, 'body_too_large', 'The body is too large.', { connection: 'close' });
+    length += String(chunk).length;
+    body = length > maxBody ? '' : body + String(chunk);
+    if (length > maxDiscarded) break;
   }
+  if (length > maxBody)
+    throw httpError(413, 'body_too_large', 'The body is too large.', { connection: 'close' });
   return body;
 }

@@ -42,15 +42,18 @@ export function createBoundedServer(
 ): Server {
   const inTurn = (handle: RequestListener) => oneAtATime(admission.ledger, networkCaller, handle, laneOf);
   const begin = inTurn(next);
-  const take = boundHeaders(refuseEarly, (request, response) => {
-    connections.reading.note(request.socket);
+  const bounded = boundHeaders(refuseEarly, (request, response) => {
     onRequest(request, response);
     request.url = originForm(request.url!);
     begin(request, response);
   });
+  const take: RequestListener = (request, response) => {
+    connections.reading.note(request.socket, Number(request.headers['content-length'] ?? 0));
+    bounded(request, response);
+  };
   const settings = {
     requestTimeout: requestTimeoutMs,
-    requireHostHeader: false, // `guardHost` does
+    requireHostHeader: false, // `guardHost` does, in `next`
     IncomingMessage: createRequestClass(admission, networkCaller, laneOf, connections.reading),
   };
   const server = createServer(settings, take);

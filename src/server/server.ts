@@ -231,7 +231,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   await app.listen({ host, port, backlog });
   const metricsServer = await startMetricsServer({
     ...options,
-    createServer: (handle) => createBoundedServer(bounds, handle),
+    createServer: (handle) =>
+      createBoundedServer(bounds, guardHost(createHostCheck(undefined), refuseEarly, handle)),
   }).catch(async (error: unknown) => {
     await app.close();
     throw error;

@@ -119,11 +119,15 @@ function publish(draft: string, path: string): void {
 
 /** It is on disk then; if that fails, nothing is left of it. Fails if the file exists. */
 function copyWhole(draft: string, path: string): void {
+  const key = readFileSync(draft);
+  const file = openSync(path, 'wx', 0o600);
   try {
-    writeFileSync(path, readFileSync(draft), { flag: 'wx', mode: 0o600, flush: true });
+    writeFileSync(file, key, { flush: true });
   } catch (error) {
-    if (!alreadyExists(error)) rmSync(path, { force: true });
+    rmSync(path);
     throw error;
+  } finally {
+    closeSync(file);
   }
 }
 

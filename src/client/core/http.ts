@@ -33,7 +33,7 @@ export interface Answered extends Answer {
 
 /**
  * Posts an operation. Rejects with `UNREACHABLE`, `NOT_GRAPHQL` or the signal's reason; errors are data. An answer that takes
- * longer than any operation is `UNREACHABLE`, too.
+ * longer than any operation is `UNREACHABLE`, too; beside a signal, only where `AbortSignal.any` is known.
  */
 export type Post = (payload: Payload, signal?: AbortSignal | null) => Promise<Answered>;
 

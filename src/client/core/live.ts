@@ -103,7 +103,7 @@ export class Live {
 
   /** Goes on without websockets, if the gateway answers and it is only they that do not open. */
   async #fallBack(): Promise<void> {
-    if (this.#isTrying) return;
+    if (this.#isTrying || this.#isStopped) return;
     this.#isTrying = true;
     try {
       await this.#options.post({ query: probe, variables: {} });

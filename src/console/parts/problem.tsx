@@ -18,12 +18,7 @@ export function Problem({ error, retry, busy = false }: ProblemProps): ReactElem
     <div className="problem">
       <p role="alert">{explain(error, retry !== undefined)}</p>
       {retry && (
-        <button
-          className="button small"
-          type="button"
-          aria-disabled={busy}
-          onClick={busy ? undefined : retry}
-        >
+        <button className="button small" type="button" onClick={retry}>
           {busy ? 'Trying …' : 'Try again'}
         </button>
       )}

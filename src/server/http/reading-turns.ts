@@ -6,7 +6,7 @@ const mostInLongTurn = 16;
 /** In bytes: what people bring at a time is no more than this. */
 const littleBytes = 2 * 1024;
 
-/** In bytes: a block of a body in chunks of one byte each brings some 100,000. */
+/** In bytes, beside a body that nobody wants: some times as much as the headers of a request, or the framing of a block. */
 export const mostSilentBytes = 128 * 1024;
 
 /** What is read: a connection of HTTP itself, or its websocket. */
@@ -24,6 +24,8 @@ interface Read {
   /** How much of it had been read when something was noted last. */
   bytesNoted: number;
   brought: Brought;
+  /** The length of a body that may come: where nobody wants it, Node.js discards it, and tells nobody. */
+  awaited: number;
 }
 
 /**
@@ -63,9 +65,13 @@ export class ReadingTurns {
     this.#reads.delete(socket);
   }
 
-  /** Must be called for each request, for each block of a body or of frames, and when a connection has ended. */
-  note(socket: Socket): void {
+  /**
+   * Must be called for each request, with the length of its body, for each block of a body or of frames, and when a connection
+   * has ended.
+   */
+  note(socket: Socket, awaited?: number): void {
     const read = this.#reads.get(socket);
+    if (read && awaited !== undefined) read.awaited = awaited;
     const bytes = read ? socket.bytesRead - read.bytesNoted : 0;
     // None, if what was noted last came with it.
     if (read && bytes > 0) {
@@ -84,12 +90,12 @@ export class ReadingTurns {
    * takes any number of blanks, line breaks and zeros, and tells nobody.
    */
   cutSilent(): void {
-    for (const [socket, { bytesNoted }] of this.#reads)
-      if (socket.bytesRead - bytesNoted > mostSilentBytes) socket.destroy();
+    for (const [socket, { bytesNoted, awaited }] of this.#reads)
+      if (socket.bytesRead - bytesNoted > mostSilentBytes + awaited) socket.destroy();
   }
 
   #add(socket: Socket, source: Source, brought: Brought): Read {
-    const read = { source, bytesNoted: socket.bytesRead, brought };
+    const read = { source, bytesNoted: socket.bytesRead, brought, awaited: 0 };
     this.#reads.set(socket, read);
     return read;
   }

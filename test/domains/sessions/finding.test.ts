@@ -27,16 +27,16 @@ async function signIn(sessions: Sessions): Promise<SignedIn> {
   return opened;
 }
 
-/** Has a database answer nothing until the returned function is called. */
-function holdAnswers({ kysely }: Database): () => void {
+/** Has a database answer nothing until `answer` is called; `asked` tells how many statements came. */
+function holdAnswers({ kysely }: Database) {
   let answer = (): void => undefined;
   const answered = new Promise<void>((resolve) => (answer = resolve));
   const execute = kysely.executeQuery.bind(kysely);
-  vi.spyOn(kysely, 'executeQuery').mockImplementation(async (query) => {
+  const spy = vi.spyOn(kysely, 'executeQuery').mockImplementation(async (query) => {
     await answered;
     return execute(query);
   });
-  return answer;
+  return { answer, asked: () => spy.mock.calls.length };
 }
 
 describe.each(engines)('a session on %s', (engine, createUrl) => {
@@ -134,7 +134,7 @@ describe.each(engines)('a session on %s', (engine, createUrl) => {
     const { database, sessions, time, token } = await open();
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     onTestFinished(() => void vi.useRealTimers());
-    const answer = holdAnswers(database);
+    const { answer, asked } = holdAnswers(database);
     time.now += 5_000;
     const found = [1, 2, 3, 4, 5].map(() =>
       Promise.resolve(sessions.find(token)).catch((error: unknown) => error),
@@ -144,20 +144,21 @@ describe.each(engines)('a session on %s', (engine, createUrl) => {
     await vi.advanceTimersByTimeAsync(1);
     answer();
     vi.useRealTimers();
-    expect(await sessions.find(token)).toBeDefined();
+    expect(await sessions.find('unknown')).toBeUndefined();
+    expect(asked()).toBe(5); // four of the others
   });
 
   test('is not taken for none where its turn comes too late', async () => {
     const { database, sessions, time, token } = await open();
-    const answer = holdAnswers(database);
+    const { answer } = holdAnswers(database);
     time.now += 5_000;
     const found = [1, 2, 3, 4, 5].map(() => Promise.resolve(sessions.find(token)).catch(String));
     // As after a pause of the whole process: no timer has run yet.
     const now = performance.now() + 6_000;
     const clock = vi.spyOn(performance, 'now').mockReturnValue(now);
+    onTestFinished(() => clock.mockRestore());
     answer();
     expect(await found[4]).toContain('came too late');
-    clock.mockRestore();
   });
 
   test('is not cached by a reader that its end overtakes', async () => {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Agent, createServer as createHttpServer, get, request, type IncomingMessage } from 'node:http';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { Holding, MemoryLedger } from '../../../src/lib/memory/ledger.js';
 import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
@@ -257,5 +257,20 @@ describe('bytes that the parser takes, and that lead to nothing', () => {
     for (const byte of text) if (!socket.write(`1\r\n${byte}\r\n`)) await once(socket, 'drain');
     socket.write('0\r\n\r\n');
     await vi.waitFor(() => expect(answer).toContain('"Query"'), 30_000);
+  });
+
+  test('are not those of a body that is refused unread', async () => {
+    const socket = open();
+    let answers = '';
+    socket.setEncoding('latin1').on('data', (text: string) => (answers += text));
+    socket.write('POST /webhooks/shipments/unknown HTTP/1.1\r\nHost: x\r\nContent-Length: 900000\r\n\r\n');
+    const piece = 'x'.repeat(30_000);
+    for (let sent = 0; sent < 30; sent += 1) {
+      socket.write(piece);
+      await sleep(15); // over several sweeps
+    }
+    socket.write('GET /livez HTTP/1.1\r\nHost: x\r\n\r\n');
+    const statuses = () => Array.from(answers.matchAll(/HTTP\/1\.1 (\d+)/g)).map(([, status]) => status);
+    await vi.waitFor(() => expect(statuses()).toEqual(['404', '200']), 30_000);
   });
 });
