@@ -56,7 +56,7 @@ function EndpointCard({ endpoint, rotated }: EndpointCardProps): ReactElement {
       <CopyField label={`Address to register for ${endpointId}`} value={url} />
       <Facts
         facts={[
-          ['Secret in use since', <Ago key="since" at={secretSince} />],
+          ['Secret set', <Ago key="since" at={secretSince} />],
           [
             'Previous secret counts until',
             previousSecretValidUntil == null ? (
@@ -65,7 +65,7 @@ function EndpointCard({ endpoint, rotated }: EndpointCardProps): ReactElement {
               <Moment key="until" at={previousSecretValidUntil} />
             ),
           ],
-          ['Last delivery', lastDeliveryAt == null ? 'None yet' : <Ago key="last" at={lastDeliveryAt} />],
+          ['Last new event', lastDeliveryAt == null ? 'None yet' : <Ago key="last" at={lastDeliveryAt} />],
         ]}
       />
       {family === 'PAYMENTS' && mayRotate && <RotateButton endpointId={endpointId} rotated={rotated} />}
