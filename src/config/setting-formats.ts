@@ -21,6 +21,14 @@ export const list = z.string().transform((text) =>
     .filter((item) => item !== ''),
 );
 
+/** The same of names, of which none was meant to be several: no name has a blank or a semicolon in it. */
+function listOf(names: string, example: string) {
+  return list.refine(
+    (items) => !items.some((item) => /[\s;]/.test(item)),
+    `must have commas between the ${names}, as in ${example}`,
+  );
+}
+
 /** A host name, as URLs write it, or an IP address; blanks around it and the brackets of IPv6 are dropped. */
 export const host = z
   .string()
@@ -54,14 +62,10 @@ export const origin = httpUrl
   .transform((text) => new URL(text).origin);
 
 /** Origins, separated by commas; `loopback` is any of a page that this machine serves. */
-export const origins = list
+export const origins = listOf('origins', 'https://app.example.com,https://www.example.com')
   .refine(
     (items) => !items.some(hasStar),
     '* is not accepted: name each origin, as in https://app.example.com',
-  )
-  .refine(
-    (items) => !items.some(hasSeparator),
-    'must have commas between the origins, as in https://app.example.com,https://www.example.com',
   )
   .pipe(z.array(z.string().transform(originOrLoopback)));
 
@@ -73,24 +77,16 @@ function originOrLoopback(text: string, context: z.RefinementCtx<string>): strin
 }
 
 /** Types of events, separated by commas. */
-export const eventTypes = list
+export const eventTypes = listOf('types', 'payment.succeeded,payment.failed')
   .refine(({ length }) => length > 0, 'must name at least one type')
-  .refine(
-    (items) => !items.some(hasSeparator),
-    'must have commas between the types, as in payment.succeeded,payment.failed',
-  )
   .refine(
     (items) => !items.some(hasStar),
     '* is not accepted: name each type, as in payment.succeeded,payment.failed',
   );
 
 /** Names of hosts, separated by commas. */
-export const hostNames = list
+export const hostNames = listOf('names', 'api.example.com,www.example.com')
   .refine(({ length }) => length > 0, 'must name at least one host; leave the setting out for any')
-  .refine(
-    (items) => !items.some(hasSeparator),
-    'must have commas between the names, as in api.example.com,www.example.com',
-  )
   .refine(
     (items) => !items.some(hasStar),
     '* is not accepted: name each host, as in api.example.com, or leave the setting out for any',
@@ -102,11 +98,6 @@ export const hostNames = list
 
 function hasStar(item: string): boolean {
   return item.includes('*');
-}
-
-/** Whether an item was meant to be several: no name has a blank or a semicolon in it. */
-function hasSeparator(item: string): boolean {
-  return /[\s;]/.test(item);
 }
 
 /** A whole number within bounds; blanks around it are dropped. */
