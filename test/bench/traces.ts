@@ -9,6 +9,8 @@ interface Participant {
   readonly who: string;
   /** `OTEL_TRACES_SAMPLER` and its argument; without, there are no traces. */
   readonly sampler?: readonly [name: string, share: string];
+  /** `OTEL_EXPORTER_OTLP_PROTOCOL`; JSON without. */
+  readonly protocol?: string;
   /** One request of so many belongs to a trace that its caller samples. */
   readonly tracedEvery?: number;
 }
@@ -24,6 +26,7 @@ const participants: readonly Participant[] = [
   { who: 'off, again' },
   { who: 'none', sampler: ofOwn('0') },
   { who: 'a tenth', sampler: ofOwn('0.1') },
+  { who: 'a tenth, protobuf', sampler: ofOwn('0.1'), protocol: 'http/protobuf' },
   { who: 'all', sampler: ofOwn('1') },
   { who: 'a tenth, by callers', sampler: ['parentbased_always_off', ''], tracedEvery: 10 },
 ];
@@ -71,9 +74,12 @@ function runRound({ slices, ms }: typeof usual): Promise<readonly Traced[]> {
   return withEnvironment(async ({ startFile, startGateway }) => {
     const { url } = await startFile('servers/collector.js');
     const turns = [];
-    for (const [index, { who, sampler, tracedEvery }] of participants.entries()) {
+    for (const [index, { who, sampler, protocol, tracedEvery }] of participants.entries()) {
       const [name, share] = sampler ?? [];
-      const collector = { OTEL_EXPORTER_OTLP_ENDPOINT: `${url}/${index}` };
+      const collector = {
+        OTEL_EXPORTER_OTLP_ENDPOINT: `${url}/${index}`,
+        ...(protocol && { OTEL_EXPORTER_OTLP_PROTOCOL: protocol }),
+      };
       const env = name ? { ...collector, OTEL_TRACES_SAMPLER: name, OTEL_TRACES_SAMPLER_ARG: share } : {};
       const server = await startGateway({ database: `${index}.db`, env });
       turns.push({ ...sliceOf({ who, url: server.url, read: server.read, tracedEvery }, query, ms), score });

@@ -2,17 +2,18 @@ import {
   convertLegacyHttpOptions,
   createOtlpHttpExportDelegate,
 } from '@opentelemetry/otlp-exporter-base/node-http';
-import { JsonTraceSerializer } from '@opentelemetry/otlp-transformer';
 import { answerRequests } from '../async/thread.js';
+import { encodingFor } from './trace-encoding.js';
 
+const { contentType, serializer } = encodingFor(process.env);
 /** Spans come as the bytes that are sent. */
-const serializer = {
+const asBytes = {
   serializeRequest: (spans: Uint8Array) => spans,
-  deserializeResponse: (response: Uint8Array) => JsonTraceSerializer.deserializeResponse(response),
+  deserializeResponse: (response: Uint8Array) => serializer.deserializeResponse(response),
 };
 // oxlint-disable-next-line typescript/no-deprecated -- what its own exporter uses; there is no other yet
-const options = convertLegacyHttpOptions({}, 'TRACES', 'v1/traces', { 'Content-Type': 'application/json' });
-const exporter = createOtlpHttpExportDelegate(options, serializer);
+const options = convertLegacyHttpOptions({}, 'TRACES', 'v1/traces', { 'Content-Type': contentType });
+const exporter = createOtlpHttpExportDelegate(options, asBytes);
 
 /** The message of a refusal is only the reason phrase, which may be empty. */
 function whyOf(error: Error & { readonly code?: unknown }): Error {

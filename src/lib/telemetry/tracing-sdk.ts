@@ -3,6 +3,7 @@ import type { ReadableSpan, Sampler, SpanExporter } from '@opentelemetry/sdk-tra
 import { SpareThread } from '../async/thread.js';
 import { OutageLog } from './outage-log.js';
 import type { Telemetry } from './telemetry.js';
+import { encodingFor } from './trace-encoding.js';
 import { createIdSource } from './trace-ids.js';
 import { createRatio } from './trace-ratio.js';
 import { enableTracing } from './tracing.js';
@@ -22,6 +23,7 @@ export async function startTracing(
   telemetry: Pick<Telemetry, 'log'>,
 ): Promise<() => Promise<void>> {
   const { BatchSpanProcessor, NodeTracerProvider } = await import('@opentelemetry/sdk-trace-node');
+  const { W3CTraceContextPropagator } = await import('@opentelemetry/core');
   const { defaultResource, detectResources, envDetector, resourceFromAttributes } =
     await import('@opentelemetry/resources');
   const named = resourceFromAttributes({ 'service.name': 'trivium', 'service.version': version });
@@ -33,10 +35,11 @@ export async function startTracing(
     resource,
     idGenerator: createIdSource(),
     ...(sampler && { sampler }),
-    spanProcessors: [new BatchSpanProcessor(await createExporter(sender, telemetry))],
+    spanProcessors: [new BatchSpanProcessor(createExporter(sender, environment, telemetry))],
   });
-  // Contexts are passed on explicitly: following them through every promise would cost each operation.
-  provider.register({ contextManager: null });
+  // Contexts are passed on explicitly: following them through every promise would cost each operation. Of what a client
+  // says, services hear its trace only: its baggage may steer them.
+  provider.register({ contextManager: null, propagator: new W3CTraceContextPropagator() });
   enableTracing();
   return () => provider.shutdown();
 }
@@ -48,16 +51,18 @@ const [succeeded, failed] = [0, 1];
  * Has spans sent by a thread. By `node:http` in this one, all requests would cost more: V8 would discard what it compiled
  * for the streams of a server alone.
  */
-async function createExporter(sender: URL, telemetry: Pick<Telemetry, 'log'>): Promise<SpanExporter> {
-  const { JsonTraceSerializer } = await import('@opentelemetry/otlp-transformer');
+function createExporter(
+  sender: URL,
+  environment: Environment,
+  telemetry: Pick<Telemetry, 'log'>,
+): SpanExporter {
+  const { serializer } = encodingFor(environment, (reason) => telemetry.log.warn(reason));
   const thread = new SpareThread(sender, 'trace sender');
   const outage = new OutageLog(telemetry, {
     up: 'the collector takes traces',
     down: 'traces cannot be sent to the collector, and are lost',
   });
-  const send = callbackify((spans: ReadableSpan[]) =>
-    thread.ask(JsonTraceSerializer.serializeRequest(spans)),
-  );
+  const send = callbackify((spans: ReadableSpan[]) => thread.ask(serializer.serializeRequest(spans)));
   return {
     export: (spans, done) =>
       send(spans, (error) => {

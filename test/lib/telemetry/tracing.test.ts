@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { json } from 'node:stream/consumers';
+import { buffer, json } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { startSandbox, type Sandbox } from '../../../src/sandbox/sandbox.js';
 import { createSender, settingsFor } from '../../bad-store/sending.js';
@@ -83,7 +83,7 @@ test('an operation goes on with its client’s trace, and the service with the o
   const signIn = 'mutation ($input: SignInInput!) { signIn(input: $input) { sessionToken } }';
   const { data } = await ask(signIn, { input: demo });
   const query = 'query Mine { notes(first: 2) { nodes { title } } }';
-  const headers = { traceparent: `00-${traceId}-b7ad6b7169203331-01` };
+  const headers = { traceparent: `00-${traceId}-b7ad6b7169203331-01`, baggage: 'tenant=other' };
   await ask(query, {}, { ...headers, authorization: `Bearer ${data.signIn.sessionToken}` });
   await expect.poll(() => collector.spans.map(({ name }) => name)).toContain('query Mine');
 
@@ -95,6 +95,8 @@ test('an operation goes on with its client’s trace, and the service with the o
   for (const { parentSpanId } of calls) expect(parentSpanId).toBe(operation.spanId);
   const sent = notes.seen.map(({ headers: { traceparent } }) => traceparent);
   for (const { spanId } of calls) expect(sent).toContain(`00-${traceId}-${spanId}-01`);
+  // What a client says beside its trace is not for services.
+  expect(notes.seen.filter((request) => 'baggage' in request.headers)).toEqual([]);
   expect(JSON.stringify(collector.resources)).toContain('gateway-of-the-test');
 });
 
@@ -186,6 +188,39 @@ test('a sampler by ratio heeds the client’s decision if it is named to', async
   expect((await ask('query Unsampled { __typename }', {})).status).toBe(200);
   expect(await heeding.end()).toBe(0);
   expect(others.spans.map(({ name }) => name)).toEqual(['query Heeded']);
+});
+
+test.each([
+  [{}, 'application/json', /"name":"delivery"/],
+  [{ OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf' }, 'application/x-protobuf', /\*\x08delivery/],
+  [
+    { OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf', OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/json' },
+    'application/json',
+    /"name":"delivery"/,
+  ],
+  [{ OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, 'application/json', /"name":"delivery"/],
+])('with %o, spans are sent as %s', async (protocol, contentType, span) => {
+  const sent: { readonly type: string | undefined; readonly body: string }[] = [];
+  const server = createServer((request, response) => {
+    void buffer(request).then((body) => {
+      sent.push({ type: request.headers['content-type'], body: body.toString('latin1') });
+      response.end();
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => server.close().closeAllConnections());
+  const traced = await startGatewayProcess({
+    ...settingsFor(sandbox, await createTestFile()),
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ...protocol,
+  });
+  expect((await createSender(traced).send()).status).toBe(200);
+  expect(await traced.end()).toBe(0);
+  expect(sent.map(({ type }) => type)).toContain(contentType);
+  expect(sent.map(({ body }) => body).join('\n')).toMatch(span);
+  expect(/OTEL_EXPORTER_OTLP_PROTOCOL: grpc is not among/.test(traced.output())).toBe(
+    Object.values(protocol).includes('grpc'),
+  );
 });
 
 test('a delivery is linked to the commit that stored it', async () => {
