@@ -60,6 +60,16 @@ export function headersTests(explorer: Explorer): void {
       expect(await storage()).not.toContain('of-mine');
     });
 
+    test('are no less secret than the password of a sign-in, whose document is kept', async () => {
+      await replaceAndRun(
+        'mutation Enter { signIn(input: { email: "nobody@example.com", password: "of-\\"mine" }) { errors { code } } }',
+      );
+      await expect.poll(history, soon).toContain('Enter');
+      await waitForStorage();
+      expect(await storage()).toContain('nobody@example.com');
+      expect(await storage()).not.toContain('mine');
+    });
+
     test('are deleted with all else that GraphiQL stored, and nothing of other pages, by “Clear data”', async () => {
       await explorer.page.evaluate(() => localStorage.setItem('of-another-page', 'kept'));
       await setPersistence('On');

@@ -23,12 +23,12 @@ export function keepsHeaders(): boolean {
 }
 
 /**
- * Where GraphiQL keeps tabs, history and settings; headers only if the settings say so. GraphiQL alone would keep them
- * in the history anyway, and after the setting is switched off. The editors begin with what the active tab holds:
+ * Where GraphiQL keeps tabs, history and settings; headers only if the settings say so, and never a password of a sign-in.
+ * GraphiQL alone would keep headers in the history anyway, and after the setting is switched off. The editors begin with what the active tab holds:
  * GraphiQL stores only those that were typed in, and then opens a tab that lacks what the others held.
  */
 export function openStorage(): NonNullable<GraphiQLProps['storage']> {
-  stripUnlessKept(); // what was kept under another setting, or by an earlier version of this page
+  stripAll(); // what was kept under another setting, or by an earlier version of this page
   return {
     getItem: (key) =>
       editors.includes(key) ? ofActiveTab(key.slice(own.length)) : (stored?.getItem(key) ?? null),
@@ -36,7 +36,7 @@ export function openStorage(): NonNullable<GraphiQLProps['storage']> {
       if (editors.includes(key)) return;
       stored?.setItem(key, value);
       // Not at once: when the setting is switched on, GraphiQL writes the headers just before the setting itself.
-      queueMicrotask(stripUnlessKept);
+      queueMicrotask(stripAll);
     },
     removeItem: (key) => stored?.removeItem(key),
     clear() {
@@ -65,9 +65,8 @@ function keys(): string[] {
   return Object.keys(stored ?? {}).filter((key) => key.startsWith(own));
 }
 
-function stripUnlessKept(): void {
-  if (keepsHeaders()) return;
-  stored?.removeItem(`${own}headers`);
+function stripAll(): void {
+  if (!keepsHeaders()) stored?.removeItem(`${own}headers`);
   for (const key of [`${own}queries`, `${own}favorites`, tabState]) strip(key);
 }
 
@@ -75,13 +74,24 @@ function strip(key: string): void {
   const json = stored?.getItem(key) ?? null;
   if (json === null) return;
   try {
-    const stripped = withoutHeaders(json);
+    const stripped = JSON.stringify(JSON.parse(json, keepsHeaders() ? withoutPassword : withoutSecrets));
     if (stripped !== json) stored?.setItem(key, stripped);
   } catch {
     stored?.removeItem(key); // not JSON, so GraphiQL could not read it either
   }
 }
 
-function withoutHeaders(json: string): string {
-  return JSON.stringify(JSON.parse(json), (name, value: unknown) => (name === 'headers' ? null : value));
+function withoutSecrets(name: string, value: unknown): unknown {
+  return name === 'headers' ? null : withoutPassword(name, value);
+}
+
+/** A string after the name of the field, quoted in one of GraphQL's two ways. */
+const passwords = /(\bpassword\s*:\s*)(?:"""[^]*?"""|"(?:[^"\\\n]|\\.)*")/g;
+
+/** A tab or an entry of the history without what signs a user in: its variables may have the password by any name. */
+function withoutPassword(_: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || !('query' in value)) return value;
+  const { query } = value;
+  if (typeof query !== 'string' || !/\bsignIn\b/.test(query)) return value;
+  return { ...value, query: query.replace(passwords, '$1""'), variables: null };
 }
