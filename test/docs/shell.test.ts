@@ -73,7 +73,7 @@ describe.skipIf(cannotCurl)('the commands with curl', () => {
   test('show events as they come', async () => {
     const token = await testbed.signIn();
     for (const { text } of examplesIn('sh', 'curl -N'))
-      expect(await showEvent(text, token)).toMatch(/event: next\ndata: .*"type":"shipment\./);
+      expect(await showEvent(text, token)).toMatch(/event: next\ndata: .*"(type":"shipment\.|stage":")/);
   });
 
   test('are all run here', () => {
