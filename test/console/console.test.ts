@@ -465,6 +465,23 @@ describe.skipIf(skipBrowserTests)('the console (needs Chromium)', () => {
     expect(await ui.page.getByRole('link', { name: /shp_told/ }).count()).toBe(1);
   });
 
+  test('counts nothing of the last hour before it is read', async () => {
+    let release = () => {};
+    const held = new Promise<void>((resolve) => (release = resolve));
+    await ui.page.route('**/graphql', async (route) => {
+      if (route.request().postData()?.includes('query RecentShipmentEvents')) await held;
+      return route.fallback();
+    });
+    await ui.open('#/live');
+    await ui.page.reload();
+    const shipments = ui.page.locator('.legend li', { hasText: 'Shipments' });
+    await expect.poll(() => shipments.innerText(), soon).toContain('…');
+    expect(await ui.page.getByText('Nothing has come yet').count()).toBe(0);
+    release();
+    await expect.poll(() => shipments.innerText(), soon).toMatch(/\d/);
+    await ui.page.unroute('**/graphql');
+  });
+
   test('plots all that came in the last hour when it is opened, in the colors of the theme, and says it as a table', async () => {
     await ui.open('#/live');
     const total = async (name: string) =>

@@ -14,7 +14,7 @@ import { isConnected } from './connection.js';
 import { asGatewayError, isUnauthenticated, type GatewayError } from './gateway-error.js';
 import type { Gateway } from './gateway.js';
 import { deliveryEvents, paymentEvent, shipmentEvent } from './live-event.js';
-import { createLiveLog, type Family, type LiveEvent, type LiveLog } from './live-log.js';
+import { createLiveLog, type Family, type LiveEvent, type LiveLog, type Source } from './live-log.js';
 import { recentDeliveries, recentPaymentEvents, recentShipmentEvents, type Recent } from './recent.js';
 import { retryAfter, retrySoon } from './retry.js';
 
@@ -103,7 +103,7 @@ function followDeliveries({ gateway, live, ended }: Following): () => void {
     connected = isConnected(gateway.connection.get());
     if (!connected || was) return;
     stopReading();
-    stopReading = addRecent(live, () => recentDeliveries(gateway));
+    stopReading = addRecent(live, 'deliveries', () => recentDeliveries(gateway));
     for (const listener of live.deliveries) listener.missed();
   };
   const leave = gateway.connection.subscribe(look);
@@ -133,13 +133,13 @@ function followDeliveries({ gateway, live, ended }: Following): () => void {
 }
 
 /** Adds the last hour once it can be read: until then the plot has what comes. Returns a function that gives that up. */
-function addRecent({ log }: Live, read: () => Promise<Recent>): () => void {
+function addRecent({ log }: Live, source: Source, read: () => Promise<Recent>): () => void {
   let stop = (): void => undefined;
   let stopped = false;
   async function begin(): Promise<void> {
     try {
       const { events, missingBefore } = await read();
-      log.add(events);
+      log.add(events, source);
       if (missingBefore !== undefined) log.missedBefore(missingBefore);
     } catch (cause) {
       if (!stopped) stop = retryAfter(asGatewayError(cause), () => void begin());
@@ -182,7 +182,7 @@ function follow<Data, Update extends { readonly cursor: string; readonly replaye
     if (stopped) return liveCursor;
     after.set(family, liveCursor);
     stopReading();
-    stopReading = addRecent(live, () => recent(gateway));
+    stopReading = addRecent(live, family, () => recent(gateway));
     for (const listener of listeners(live)) listener.missed();
     return liveCursor;
   }

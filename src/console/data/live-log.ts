@@ -6,6 +6,9 @@ export type Family = 'shipments' | 'payments';
 /** What the plot counts: stored events by family, and deliveries that became none by outcome. */
 export type Series = Family | 'skipped' | 'duplicate' | 'refused';
 
+/** What the last hour is read from: the events of a family, or the deliveries. */
+export type Source = Family | 'deliveries';
+
 /** One event or delivery, as the live view lists it. */
 export interface LiveEvent {
   readonly key: string;
@@ -28,6 +31,8 @@ export interface LiveState {
   readonly newest: readonly LiveEvent[];
   /** Counts by the number of the minute since 1970. */
   readonly minutes: ReadonlyMap<number, Readonly<Partial<Record<Series, number>>>>;
+  /** Whose last hour is counted; of the others there is only what came since. */
+  readonly read: ReadonlySet<Source>;
   /** Before this time, in milliseconds, some are not counted; undefined if all of the hour are. */
   readonly missingBefore: number | undefined;
 }
@@ -42,7 +47,8 @@ const flushMs = 120;
 /** Counts and keeps what comes; many in one moment are shown together. */
 export interface LiveLog {
   readonly state: Pick<Store<LiveState>, 'get' | 'subscribe'>;
-  add(events: readonly LiveEvent[]): void;
+  /** With `read`, these are all of the last hour of that source. */
+  add(events: readonly LiveEvent[], read?: Source): void;
   /** Notes that some of those before this time, in milliseconds, were not added. */
   missedBefore(ms: number): void;
 }
@@ -52,29 +58,34 @@ export function createLiveLog(now: () => number = Date.now): LiveLog {
   const state = createStore<LiveState>({
     newest: [],
     minutes: new Map(),
+    read: new Set(),
     missingBefore: undefined,
   });
   let known = new Set<string>();
   let waiting: LiveEvent[] = [];
+  let nowRead: Source[] = [];
   let timer: ReturnType<typeof setTimeout> | undefined;
 
   function flush(): void {
     timer = undefined;
-    const { newest, minutes, missingBefore } = state.get();
+    const { newest, minutes, read, ...rest } = state.get();
     const added = waiting;
-    waiting = [];
     state.set({
+      ...rest,
       newest: [...added, ...newest].toSorted(byReceipt).slice(0, maxNewest),
       minutes: counted(minutes, added, minuteOf(now())),
-      missingBefore,
+      read: new Set([...read, ...nowRead]),
     });
+    waiting = [];
+    nowRead = [];
   }
 
   return {
     state,
-    add(events) {
+    add(events, read) {
       const fresh = events.filter(({ key }) => !known.has(key));
-      if (fresh.length === 0) return;
+      if (read) nowRead.push(read);
+      else if (fresh.length === 0) return;
       if (known.size > maxKnown) known = new Set([...known].slice(maxKnown / 2));
       for (const { key } of fresh) known.add(key);
       waiting.push(...fresh);

@@ -1,7 +1,7 @@
 import { useState, type ReactElement } from 'react';
 import { describeConnection } from '../../app/connection-light.js';
 import { hrefOf } from '../../app/router.js';
-import type { LiveEvent } from '../../data/live-log.js';
+import type { Family, LiveEvent } from '../../data/live-log.js';
 import { useStore } from '../../data/store.js';
 import { useGateway } from '../../data/use-gateway.js';
 import { useLiveState } from '../../data/use-live.js';
@@ -13,6 +13,7 @@ import { MinutePlot } from './minute-plot.js';
 import { seriesNames } from './series.js';
 
 const shownEvents = 60;
+const families = ['shipments', 'payments'] as const;
 
 /** What is happening: the last hour as a plot, the newest events, and a button that proves that none is lost. */
 export function LiveView(): ReactElement {
@@ -27,7 +28,7 @@ export function LiveView(): ReactElement {
         <CutButton />
       </header>
       <MinutePlot />
-      <NewestEvents />
+      <NewestEvents follows={{ shipments, payments }} />
     </div>
   );
 }
@@ -52,8 +53,14 @@ function CutButton(): ReactElement {
   );
 }
 
-function NewestEvents(): ReactElement {
-  const { newest } = useLiveState();
+interface NewestEventsProps {
+  /** Which families the person may see. */
+  readonly follows: Readonly<Record<Family, boolean>>;
+}
+
+function NewestEvents({ follows }: NewestEventsProps): ReactElement {
+  const { newest, read } = useLiveState();
+  const isRead = families.every((family) => !follows[family] || read.has(family));
   const [held, setHeld] = useState<readonly LiveEvent[]>();
   const shown = (held ?? newest).slice(0, shownEvents);
   const passed = held ? newest.findIndex(({ key }) => key === held[0]?.key) : 0;
@@ -71,7 +78,11 @@ function NewestEvents(): ReactElement {
         </button>
       </header>
       {shown.length === 0 ? (
-        <p className="empty">Nothing has come yet. Events appear here the moment they are delivered.</p>
+        <p className="empty">
+          {isRead
+            ? 'Nothing has come yet. Events appear here the moment they are delivered.'
+            : 'Reading the last hour …'}
+        </p>
       ) : (
         <ol className="events">
           {shown.map((event) => (

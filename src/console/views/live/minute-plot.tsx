@@ -1,9 +1,10 @@
 import { useEffect, useMemo, useRef, type ReactElement } from 'react';
 import UPlot from 'uplot';
-import { minuteOf, shownMinutes, type LiveState, type Series } from '../../data/live-log.js';
+import { minuteOf, shownMinutes, type Family, type LiveState, type Series } from '../../data/live-log.js';
 import { useLiveState } from '../../data/use-live.js';
 import { useNow } from '../../parts/clock.js';
 import { Disclosure } from '../../parts/disclosure.js';
+import { useGrant } from '../../parts/no-grant.js';
 import { Moment } from '../../parts/times.js';
 import { number } from '../../parts/words.js';
 import { plotOptions, toClock } from './plot-options.js';
@@ -13,15 +14,15 @@ const height = 220;
 
 /** Events a minute over the last hour, stacked by what became of them. */
 export function MinutePlot(): ReactElement {
-  const { minutes, missingBefore } = useLiveState();
+  const { minutes, read, missingBefore } = useLiveState();
+  const granted = { shipments: useGrant('SHIPMENTS_READ'), payments: useGrant('PAYMENTS_READ') };
   const current = minuteOf(useNow());
   const hour = useMemo(() => hourOf(minutes, current), [minutes, current]);
   const columns = useMemo(() => columnsOf(hour), [hour]);
   const box = usePlot(columns);
   const totals = allSeries.map((series) => ({ series, total: sumOf(hour, series) }));
-  const shown = totals.filter(
-    ({ series, total }) => total > 0 || series === 'shipments' || series === 'payments',
-  );
+  const shown = totals.filter(({ series, total }) => total > 0 || (isFamily(series) && granted[series]));
+  const isRead = (series: Series) => read.has(isFamily(series) ? series : 'deliveries');
   const isCut = missingBefore !== undefined && minuteOf(missingBefore) > current - shownMinutes;
   return (
     <figure className="plot" aria-labelledby="plot-title">
@@ -31,7 +32,7 @@ export function MinutePlot(): ReactElement {
           {shown.map(({ series, total }) => (
             <li key={series}>
               <i className="dot" data-series={series} aria-hidden="true" />
-              {seriesNames[series]} <b className="figure">{number(total)}</b>
+              {seriesNames[series]} <b className="figure">{isRead(series) ? number(total) : '…'}</b>
             </li>
           ))}
         </ul>
@@ -44,24 +45,34 @@ export function MinutePlot(): ReactElement {
           <Moment at={new Date(missingBefore).toISOString()} form="clock" />.
         </p>
       )}
-      <MinuteTable hour={hour} series={shown.map(({ series }) => series)} />
+      <MinuteTable
+        hour={hour}
+        series={shown.map(({ series }) => series)}
+        isRead={shown.every(({ series }) => isRead(series))}
+      />
     </figure>
   );
+}
+
+function isFamily(series: Series): series is Family {
+  return series === 'shipments' || series === 'payments';
 }
 
 interface MinuteTableProps {
   readonly hour: Hour;
   readonly series: readonly Series[];
+  /** Whether it has all of the hour. */
+  readonly isRead: boolean;
 }
 
 /** What the plot shows, for whoever does not see it: the minutes in which something came, the newest first. */
-function MinuteTable({ hour, series }: MinuteTableProps): ReactElement {
+function MinuteTable({ hour, series, isRead }: MinuteTableProps): ReactElement {
   const busy = hour.filter(({ counts }) => Object.keys(counts).length > 0).toReversed();
   return (
     <Disclosure className="data plot-table" summary="As a table" beginsOpen={false}>
       {() =>
         busy.length === 0 ? (
-          <p className="quiet">Nothing came in the last hour.</p>
+          <p className="quiet">{isRead ? 'Nothing came in the last hour.' : 'Reading the last hour …'}</p>
         ) : (
           <table className="table">
             <thead>
