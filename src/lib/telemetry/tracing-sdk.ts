@@ -3,9 +3,10 @@ import type { ReadableSpan, Sampler, SpanExporter } from '@opentelemetry/sdk-tra
 import { SpareThread } from '../async/thread.js';
 import { OutageLog } from './outage-log.js';
 import type { Telemetry } from './telemetry.js';
-import { encodingFor } from './trace-encoding.js';
+import { encodings, protocolOf } from './trace-encoding.js';
 import { createIdSource } from './trace-ids.js';
 import { createRatio } from './trace-ratio.js';
+import type { WrittenSpans } from './trace-sender.js';
 import { enableTracing } from './tracing.js';
 
 /** Variables of the process. */
@@ -56,13 +57,17 @@ function createExporter(
   environment: Environment,
   telemetry: Pick<Telemetry, 'log'>,
 ): SpanExporter {
-  const { serializer } = encodingFor(environment, (reason) => telemetry.log.warn(reason));
+  const protocol = protocolOf(environment, (reason) => telemetry.log.warn(reason));
+  const { serializer } = encodings[protocol];
   const thread = new SpareThread(sender, 'trace sender');
   const outage = new OutageLog(telemetry, {
     up: 'the collector takes traces',
     down: 'traces cannot be sent to the collector, and are lost',
   });
-  const send = callbackify((spans: ReadableSpan[]) => thread.ask(serializer.serializeRequest(spans)));
+  const send = callbackify((spans: ReadableSpan[]) => {
+    const written: WrittenSpans = { protocol, bytes: serializer.serializeRequest(spans)! };
+    return thread.ask(written);
+  });
   return {
     export: (spans, done) =>
       send(spans, (error) => {
