@@ -151,13 +151,13 @@ export async function startServer(options: ServerOptions): Promise<Server> {
           if (!caller) return networkCaller(request);
           return connections.protect(request.socket, userCaller(caller.userId));
         },
-        makeContext(request, response, work, began) {
+        makeContext(request, response, handed, began) {
           const found = callers.find(request.headers);
           const make = (session: Session | undefined) =>
             options.makeContext({
               session,
               began,
-              signal: () => operationSignal(response, work.work?.memory),
+              signal: () => operationSignal(response, handed.admitted?.memory),
               hasLeft: () => response.closed,
               requestId: requestId(request.headers['x-request-id']),
               headers: request.headers,

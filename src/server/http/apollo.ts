@@ -12,7 +12,7 @@ import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import type { AllowedOrigins } from '../operation/allowed-origins.js';
 import { cookieNameOf, type Callers } from '../operation/authenticate.js';
 import { OperationPlugin } from './apollo-plugin.js';
-import type { CompiledQueries } from './compiled-queries.js';
+import type { CompiledQueries, HandedOver } from './compiled-queries.js';
 import { readDocument } from './document-of-request.js';
 import type { TrustedDocuments } from '../documents/trusted-documents.js';
 import type { Session } from '../../domains/sessions/session.js';
@@ -26,18 +26,14 @@ import {
   retryAfterSeconds,
   withheld,
   type Admission,
-  type Work,
 } from '../operation/admission.js';
 import { answerParts, encodeText, lengthOf } from '../operation/answer-text.js';
 import { createClientAddress } from './client-address.js';
 import type { ClientConnections } from './client-connections.js';
 import type { Rules } from '../operation/operation-rules.js';
 
-/** An operation that is under way. */
-interface Taken {
-  readonly context?: Context;
-  work?: Work | undefined;
-}
+/** An operation that is under way; the compiled queries may have begun it. */
+type Taken = Pick<HandedOver, 'context' | 'admitted'>;
 
 /**
  * Headers that a page of another origin can send only after a preflight: Apollo's own, and `Authorization`, where what
@@ -96,19 +92,19 @@ export class GraphqlHttp {
   /** Answers a request. `parsed` is what its body takes; it is charged to whoever turns out to call. */
   async handle(request: FastifyRequest, reply: FastifyReply, parsed?: Holding): Promise<void> {
     const { compiledQueries, connections, networkCaller, admission } = this.#options;
-    const left: Readonly<Taken> | undefined = compiledQueries?.handedOver(request.raw);
-    left?.context?.prepareRerun();
-    const taken: Taken = { ...left };
-    const context = left?.context ?? (await this.#begin(request, reply, taken));
+    const handed = compiledQueries?.handedOver(request.raw);
+    handed?.context?.prepareRerun();
+    const taken: Taken = { ...handed };
+    const context = handed?.context ?? (await this.#begin(request, reply, taken));
     const { userId } = context.caller ?? {};
     const caller = userId === undefined ? networkCaller(request.raw) : userCaller(userId);
     if (userId !== undefined) connections.protect(request.raw.socket, caller);
-    taken.work ??= parsed?.become(caller) === false ? undefined : await admission.begin(caller, 0);
+    taken.admitted ??= parsed?.become(caller) === false ? undefined : await admission.begin(caller, 0);
     try {
-      if (taken.work) await this.#run(request, reply, context, taken.work.memory);
+      if (taken.admitted) await this.#run(request, reply, context, taken.admitted.memory);
       else await this.#refuse(reply, overloaded);
     } finally {
-      taken.work?.end();
+      taken.admitted?.end();
     }
   }
 
@@ -118,7 +114,7 @@ export class GraphqlHttp {
     return makeContext({
       session: await this.#findSession(request),
       began,
-      signal: () => operationSignal(reply.raw, taken.work?.memory),
+      signal: () => operationSignal(reply.raw, taken.admitted?.memory),
       hasLeft: () => reply.raw.closed,
       ip: this.#addressOf(request),
       requestId: request.id,

@@ -39,10 +39,10 @@ export class CompilableRequests {
   }
 
   /** The document that a request's body asks for, with its variables and cost; undefined for all that is not admitted. */
-  find(body: string): { readonly plan: Plan; readonly admitted: Admitted } | undefined {
+  find(body: string): { readonly plan: Plan; readonly document: Admitted } | undefined {
     const plan = this.#planFor(body);
-    const admitted = plan && this.#compiled.find(plan.source);
-    return admitted && { plan, admitted };
+    const document = plan && this.#compiled.find(plan.source);
+    return document && { plan, document };
   }
 
   #planFor(body: string): Plan | undefined {

@@ -14,15 +14,15 @@ import { CompilableRequests } from './compilable-requests.js';
 import { isPlain } from './plain-request.js';
 import { toJsonText } from '../../lib/json.js';
 import { answerParts, encodeText, lengthOf } from '../operation/answer-text.js';
-import { holdAnswer, type Admission, type Work as AdmittedWork } from '../operation/admission.js';
+import { holdAnswer, type Admission, type Work } from '../operation/admission.js';
 
 /** A request that the compiled queries have begun. */
-export interface Work {
+export interface HandedOver {
   readonly body: Buffer;
   /** The context in which the operation has run: it keeps what was read, so that the services are not asked twice. */
   context?: Context;
   /** It goes on when the request is left to the usual way. */
-  work?: AdmittedWork | undefined;
+  admitted?: Work | undefined;
 }
 
 /** The schema that is compiled, what admits and measures an operation, and how its context is made. */
@@ -32,11 +32,11 @@ export interface CompiledQueriesOptions {
   readonly documents: TrustedDocuments;
   readonly admission: Admission;
   readonly meter: Meter;
-  /** Makes the context of an operation that `began` now; what is read for it is charged to the memory of `work`. */
+  /** Makes the context of an operation that `began` now; what is read for it is charged to the memory of `handed`. */
   makeContext(
     request: IncomingMessage,
     response: ServerResponse,
-    work: Work,
+    handed: HandedOver,
     began: number,
   ): Context | Promise<Context>;
   /** Who is charged. */
@@ -71,7 +71,7 @@ export class CompiledQueries {
   readonly #options: CompiledQueriesOptions;
   readonly #requests: CompilableRequests;
   readonly #learned = createCache<readonly string[]>(maxLearned);
-  readonly #left = new WeakMap<IncomingMessage, Work>();
+  readonly #left = new WeakMap<IncomingMessage, HandedOver>();
 
   constructor(options: CompiledQueriesOptions) {
     this.#options = options;
@@ -86,20 +86,20 @@ export class CompiledQueries {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
       request.on('end', () => {
-        const work: Work = { body: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks) };
+        const handed: HandedOver = { body: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks) };
         const leave = () => {
-          this.#left.set(request, work);
+          this.#left.set(request, handed);
           // If the usual way refuses it before it is an operation.
-          if (work.work) whenClosed(response, work.work.end);
+          if (handed.admitted) whenClosed(response, handed.admitted.end);
           next(request, response);
         };
-        this.#attempt(request, response, work).then((answered) => (answered ? undefined : leave()), leave);
+        this.#attempt(request, response, handed).then((answered) => (answered ? undefined : leave()), leave);
       });
     };
   }
 
   /** What was done for a request before it was left to the usual way. */
-  handedOver(request: IncomingMessage): Readonly<Work> | undefined {
+  handedOver(request: IncomingMessage): Readonly<HandedOver> | undefined {
     return this.#left.get(request);
   }
 
@@ -120,28 +120,28 @@ export class CompiledQueries {
    * Resolves to whether it has answered. On an error it has not: Apollo Server runs the operation again. Awaits only
    * what is a promise, since each `await` takes time by itself.
    */
-  async #attempt(request: IncomingMessage, response: ServerResponse, work: Work): Promise<boolean> {
+  async #attempt(request: IncomingMessage, response: ServerResponse, handed: HandedOver): Promise<boolean> {
     const { admission, meter, makeContext, callerOf } = this.#options;
-    const headers = isUtf8(work.body) ? this.#learned.get(kindOf(request)) : undefined;
-    const found = headers && this.#requests.find(work.body.toString());
+    const headers = isUtf8(handed.body) ? this.#learned.get(kindOf(request)) : undefined;
+    const found = headers && this.#requests.find(handed.body.toString());
     if (!found) return false;
-    const { plan, admitted } = found;
-    const compiling = this.documents.compiled(admitted);
+    const { plan, document } = found;
+    const compiling = this.documents.compiled(document);
     const compiled = compiling instanceof Promise ? await compiling : compiling;
     if (!compiled) return false;
-    const making = makeContext(request, response, work, performance.now());
+    const making = makeContext(request, response, handed, performance.now());
     const context = making instanceof Promise ? await making : making;
-    work.context = context;
+    handed.context = context;
     context.cost = plan.cost;
     const caller = callerOf(request, context);
-    const beginning = admission.begin(caller, work.body.length);
-    work.work = beginning instanceof Promise ? await beginning : beginning;
-    if (!work.work) return false;
+    const beginning = admission.begin(caller, handed.body.length);
+    handed.admitted = beginning instanceof Promise ? await beginning : beginning;
+    if (!handed.admitted) return false;
     const running = compiled.query(undefined, context, plan.variables);
     const result = (running instanceof Promise ? await running : running) as ExecutionResult;
     if (result.errors) return false;
-    const { memory } = work.work;
-    const mayBeLong = admitted.repeats || memory.held > muchRead;
+    const { memory } = handed.admitted;
+    const mayBeLong = document.repeats || memory.held > muchRead;
     // Those who share what was read go on in the same turn of the event loop.
     const breathe = () => admission.breathe(caller);
     const pause = breathe();
@@ -154,8 +154,8 @@ export class CompiledQueries {
     if (!holdAnswer(admission.ledger, caller, response, lengthOf(parts))) return false;
     const encoding = encodeText(parts, breathe);
     send(response, headers, context, encoding instanceof Promise ? await encoding : encoding);
-    work.work.end();
-    const how = { transport: 'http', type: 'query', operation: admitted.operation } as const;
+    handed.admitted.end();
+    const how = { transport: 'http', type: 'query', operation: document.operation } as const;
     meter.answered(how, context, result, ended);
     return true;
   }
