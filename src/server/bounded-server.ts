@@ -25,8 +25,8 @@ const keepAliveMs = 72_000;
 export interface Bounds {
   readonly admission: Admission;
   readonly connections: ClientConnections;
-  /** Who is charged for a request, by its network. */
-  readonly networkCaller: (request: IncomingMessage) => string;
+  /** The caller, as long as no user is known. */
+  readonly callerOfRequest: (request: IncomingMessage) => string;
   /** In whose turn a request is begun. */
   readonly laneOf: (request: IncomingMessage) => string;
 }
@@ -36,11 +36,11 @@ export interface Bounds {
  * `onRequest` is told of each at once, `next` handles it when it is its turn.
  */
 export function createBoundedServer(
-  { admission, connections, networkCaller, laneOf }: Bounds,
+  { admission, connections, callerOfRequest, laneOf }: Bounds,
   next: RequestListener,
   onRequest: RequestListener = () => undefined,
 ): Server {
-  const inTurn = (handle: RequestListener) => oneAtATime(admission.ledger, networkCaller, handle, laneOf);
+  const inTurn = (handle: RequestListener) => oneAtATime(admission.ledger, callerOfRequest, handle, laneOf);
   const begin = inTurn(next);
   const bounded = boundHeaders(refuseEarly, (request, response) => {
     onRequest(request, response);
@@ -54,7 +54,7 @@ export function createBoundedServer(
   const settings = {
     requestTimeout: requestTimeoutMs,
     requireHostHeader: false, // `guardHost` does, in `next`
-    IncomingMessage: createRequestClass(admission, networkCaller, laneOf, connections.reading),
+    IncomingMessage: createRequestClass(admission, callerOfRequest, laneOf, connections.reading),
   };
   const server = createServer(settings, take);
   server.on('checkExpectation', inTurn(refuseExpectation(refuseEarly)));

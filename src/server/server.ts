@@ -39,7 +39,7 @@ import {
   type Fault,
 } from './http/routes.js';
 import { createAdmission, OverloadedRequest, overloaded, retryAfterSeconds } from './operation/admission.js';
-import { createNetworkCaller, trustProxyOf } from './http/client-address.js';
+import { createCallerOfRequest, trustProxyOf } from './http/client-address.js';
 import { createClientConnections } from './http/client-connections.js';
 import { createRules } from './operation/operation-rules.js';
 import { serveDocs } from './pages/docs-pages.js';
@@ -133,11 +133,11 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       telemetry.log.warn({ requests }, 'requests were cut off, since they were not answered before shutdown'),
   });
   const admission = createAdmission(ledger);
-  const networkCaller = createNetworkCaller(options.trustProxy);
+  const callerOfRequest = createCallerOfRequest(options.trustProxy);
   const laneOf = (request: IncomingMessage) =>
-    callers.idOf(request.headers, request.method === 'GET') ?? networkCaller(request);
+    callers.idOf(request.headers, request.method === 'GET') ?? callerOfRequest(request);
   const connections = createClientConnections(ledger, telemetry);
-  const bounds = { admission, connections, networkCaller, laneOf };
+  const bounds = { admission, connections, callerOfRequest, laneOf };
   const meter = createMeter(telemetry);
   const compiledQueries = options.compiledQueries
     ? new CompiledQueries({
@@ -148,7 +148,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
         meter,
         isOpen: () => !drain.begun,
         callerOf(request, { caller }) {
-          if (!caller) return networkCaller(request);
+          if (!caller) return callerOfRequest(request);
           return connections.protect(request.socket, userCaller(caller.userId));
         },
         makeContext(request, response, handed, began) {
@@ -212,7 +212,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       exposedHeaders: ['x-request-id', 'x-schema-hash', 'ratelimit', 'ratelimit-policy', 'retry-after'],
     });
     const pages = await servePages(routes, options.pages, options.pageSettings);
-    serveGraphql(routes, { graphql, streams, compiledQueries, pages, admission, networkCaller });
+    serveGraphql(routes, { graphql, streams, compiledQueries, pages, admission, callerOfRequest });
     serveFrontDoor(routes, { ...options, built: pages, address: () => publicUrl ?? url });
     serveSchema(routes, { ...options, callers });
     serveClientPackage(routes, { ...options, callers });

@@ -53,7 +53,7 @@ interface GraphqlHttpOptions {
   readonly admission: Admission;
   readonly connections: ClientConnections;
   /** The caller, as long as no user is known. */
-  readonly networkCaller: (request: IncomingMessage) => string;
+  readonly callerOfRequest: (request: IncomingMessage) => string;
   readonly meter: Meter;
   readonly publicUrl: string | undefined;
   readonly telemetry: Telemetry;
@@ -91,13 +91,13 @@ export class GraphqlHttp {
 
   /** Answers a request. `parsed` is what its body takes; it is charged to whoever turns out to call. */
   async handle(request: FastifyRequest, reply: FastifyReply, parsed?: Holding): Promise<void> {
-    const { compiledQueries, connections, networkCaller, admission } = this.#options;
+    const { compiledQueries, connections, callerOfRequest, admission } = this.#options;
     const handed = compiledQueries?.handedOver(request.raw);
     handed?.context?.prepareRerun();
     const taken: Taken = { ...handed };
     const context = handed?.context ?? (await this.#begin(request, reply, taken));
     const { userId } = context.caller ?? {};
-    const caller = userId === undefined ? networkCaller(request.raw) : userCaller(userId);
+    const caller = userId === undefined ? callerOfRequest(request.raw) : userCaller(userId);
     if (userId !== undefined) connections.protect(request.raw.socket, caller);
     taken.admitted ??= parsed?.become(caller) === false ? undefined : await admission.begin(caller, 0);
     try {

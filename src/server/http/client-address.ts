@@ -46,7 +46,7 @@ export function trustProxyOf(proxies: TrustedProxies) {
 }
 
 /** The network that a request comes from, as the caller while no user is known. */
-export function createNetworkCaller(proxies: TrustedProxies): (request: IncomingMessage) => string {
+export function createCallerOfRequest(proxies: TrustedProxies): (request: IncomingMessage) => string {
   const trusted = trustProxyOf(proxies);
   const known = new WeakMap<Socket, string>();
   const ofSocket = (socket: Socket) => {

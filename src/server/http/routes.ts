@@ -72,7 +72,7 @@ interface GraphqlRouteParts {
   readonly compiledQueries: CompiledQueries | undefined;
   readonly pages: Pages;
   readonly admission: Admission;
-  readonly networkCaller: (request: IncomingMessage) => string;
+  readonly callerOfRequest: (request: IncomingMessage) => string;
 }
 
 /**
@@ -119,7 +119,7 @@ export function serveGraphql(routes: FastifyInstance, parts: GraphqlRouteParts):
 /** Has JSON parsed, each caller in turn, and charged; returns what the body of a request holds of the memory. */
 function parseBodies(
   routes: FastifyInstance,
-  { compiledQueries, admission, networkCaller }: GraphqlRouteParts,
+  { compiledQueries, admission, callerOfRequest }: GraphqlRouteParts,
 ): WeakMap<FastifyRequest, Holding> {
   const held = new WeakMap<FastifyRequest, Holding>();
   routes.addHook('preParsing', (request, _, payload, next) => {
@@ -129,7 +129,7 @@ function parseBodies(
   // `__proto__` and `constructor` are allowed as names: nothing here assigns one object's members to another.
   const parseJson = routes.getDefaultJsonParser('ignore', 'ignore');
   routes.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
-    const caller = networkCaller(request.raw);
+    const caller = callerOfRequest(request.raw);
     const parsed = admission.ledger.open(caller, 'parsed');
     const settle: typeof done = (error, value) => {
       if (error) parsed.release();

@@ -63,8 +63,8 @@ export interface StreamOptions {
   readonly drain: Drain;
   readonly admission: Admission;
   readonly connections: ClientConnections;
-  /** Who is charged while it is not known who calls. */
-  readonly networkCaller: (request: IncomingMessage) => string;
+  /** The caller, as long as no user is known. */
+  readonly callerOfRequest: (request: IncomingMessage) => string;
   /** How often a stream shows that it is alive; by default often enough for proxies. */
   readonly streamBeatMs: number | undefined;
 }
@@ -76,7 +76,7 @@ const maxPerUser = 1_000;
 
 /** Streams over the same fan-out as websockets. */
 export function createStreams(options: StreamOptions): GraphqlStreams {
-  const { feed, drain, origins, admission, connections, networkCaller } = options;
+  const { feed, drain, origins, admission, connections, callerOfRequest } = options;
   const open = new Set<Stream>();
   const users = new Map<string, number>();
   const shared = new Map(
@@ -119,7 +119,7 @@ export function createStreams(options: StreamOptions): GraphqlStreams {
         options.meter.refused('stream', [lookUpFailed]);
         return answer.again();
       }
-      const caller = session ? userCaller(session.caller.userId) : networkCaller(request.raw);
+      const caller = session ? userCaller(session.caller.userId) : callerOfRequest(request.raw);
       if (session) connections.protect(request.raw.socket, caller);
       const stream = openStream(answer, caller);
       if (!stream) return answer.again();

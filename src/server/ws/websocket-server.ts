@@ -51,7 +51,7 @@ interface GraphqlSocketsOptions extends ProtocolOptions {
   /** Once it has begun, upgrades are refused. */
   readonly drain: Drain;
   /** The caller, as long as no user is known. */
-  readonly networkCaller: (request: IncomingMessage) => string;
+  readonly callerOfRequest: (request: IncomingMessage) => string;
   /** Whose turn an upgrade waits for. */
   readonly laneOf: (request: IncomingMessage) => string;
 }
@@ -78,10 +78,10 @@ class GraphqlWebsockets implements GraphqlSockets {
 
   constructor(options: GraphqlSocketsOptions) {
     this.#options = options;
-    const { server, telemetry, admission, networkCaller, connections } = options;
+    const { server, telemetry, admission, callerOfRequest, connections } = options;
     const protocol = createProtocol(options);
     this.#sockets.on('connection', (socket, request) => {
-      const caller = networkCaller(request);
+      const caller = callerOfRequest(request);
       const connection = new Connection(socket, request, {
         telemetry,
         admission,
