@@ -168,7 +168,7 @@ function sealPrevious(previous: readonly PreviousSecret[], seal: (text: string) 
   return { previous: seal(JSON.stringify(previous)), previous_until: null };
 }
 
-/** A single one has its expiry in a column, or inside, where a build after version 0.1.0 has stored it. */
+/** A single one has its expiry in a column, several have theirs inside. */
 function readPrevious(opened: string, until: number | null): readonly PreviousSecret[] {
   if (until !== null) return [{ secret: opened, until }];
   try {

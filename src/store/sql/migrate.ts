@@ -9,9 +9,6 @@ export const migrationTable = 'trivium_migrations';
 /** Where additions are recorded; a version passes over those it does not know. */
 const additionTable = 'trivium_additions';
 
-/** What builds between version 0.1.0 and the next recorded as one-way, while they were written: they only added. */
-const unreleased = ['0004_revisions', '0005_deliveries', '0006_previous_secrets'];
-
 const announcement =
   'the tables are changed now so that earlier versions cannot use them: to go back, a backup from before is needed';
 
@@ -40,7 +37,7 @@ export function pendingOneWay(
   names: readonly string[],
   oneWay: Readonly<Record<string, Migration>> = migrationsFor('sqlite').oneWay,
 ): readonly string[] {
-  const unknown = names.find((name) => !(name in oneWay) && !unreleased.includes(name));
+  const unknown = names.find((name) => !(name in oneWay));
   if (unknown !== undefined)
     throw new UnusableDatabase(
       `A newer version of this program has changed the database (${unknown}): run that version, or a later one.`,

@@ -224,20 +224,6 @@ describe.each(emptyEngines)('going back from %s', (engine, freshUrl) => {
     expect(again.lines).toEqual([]);
     expect((await names.execute(again.database.kysely)).rows).toHaveLength(rows.length + 1);
   });
-
-  test('a database of a build between two releases is opened', async () => {
-    const url = await freshUrl();
-    const { kysely, stop } = await openDatabase(url, { log: silent });
-    await sql`drop table trivium_additions`.execute(kysely);
-    await sql`alter table webhook_secrets drop column previous_until`.execute(kysely);
-    for (const name of ['0004_revisions', '0005_deliveries', '0006_previous_secrets'])
-      await sql`insert into trivium_migrations values (${name}, '2026')`.execute(kysely);
-    await stop();
-    const { database, lines } = await openLogged(url);
-    expect(lines).toEqual([]);
-    const secrets = database.kysely.selectFrom('webhook_secrets').select('previous_until');
-    expect(await secrets.execute()).toEqual([]);
-  });
 });
 
 /** A table's lock, which keeps an index on it from being created until it is released. */
