@@ -11,7 +11,7 @@ export function cookieNameOf(publicUrl: string | undefined): string {
   return publicUrl?.startsWith('https:') ? '__Host-trivium_session' : 'trivium_session';
 }
 
-/** Tells who is calling, by the same rules for HTTP and websockets. */
+/** Tells who is calling, by the same rules for all transports. */
 export interface Callers {
   /**
    * The session of a bearer token, or of the cookie, which counts only from an allowed origin. A bearer token wins,

@@ -22,7 +22,7 @@ export interface Admitted {
   readonly operation: OperationDefinitionNode;
   /** Whether it asks for a field repeatedly, so that the answer may be long however little data there is. */
   readonly repeats: boolean;
-  /** Begun at the second use; concurrent uses share it. Null if the compiler refuses the document. */
+  /** Begun at the first use of what is admitted; concurrent uses share it. Null if the compiler refuses the document. */
   compiled?: CompiledQuery | null | Promise<CompiledQuery | null> | undefined;
 }
 

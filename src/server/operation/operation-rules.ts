@@ -37,7 +37,7 @@ import {
 } from './cost/document-limits.js';
 import { withoutValue } from './redact-values.js';
 
-/** What HTTP and websockets have in common: which operations are taken, and what clients see of an error. */
+/** What all transports have in common: which operations are taken, and what clients see of an error. */
 export interface Rules {
   readonly costs: Costs;
   /** The document, parsed and validated, or what is wrong with it. Valid ones are cached, within bounds. */
