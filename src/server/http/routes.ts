@@ -191,24 +191,33 @@ function notUtf8(): Fault {
   return Object.assign(new Error('The body is not valid UTF-8.'), { statusCode: 400 });
 }
 
-/** `/schema.graphql`; without introspection, for signed-in callers only. */
+/** What tells of the schema is for anybody with introspection, and else for signed-in callers only. */
+export interface SchemaAccess {
+  readonly introspection: boolean;
+  readonly callers: Pick<Callers, 'find'>;
+}
+
+/** Has a handler answer those who may know the schema, and refuses the others with this fault. */
+export function signedInOnly(
+  { introspection, callers }: SchemaAccess,
+  fault: string,
+  handle: (request: FastifyRequest, reply: FastifyReply) => FastifyReply,
+): RouteHandlerMethod {
+  return async (request, reply) =>
+    introspection || (await callers.find(request.headers, { isRead: true }))
+      ? handle(request, reply)
+      : refuse(request, reply, 404, fault, 'UNAUTHENTICATED');
+}
+
+/** `/schema.graphql`: the schema as clients see it, which `sdl` returns. */
 export function serveSchema(
   routes: FastifyInstance,
-  options: {
-    /** Returns the schema as clients see it. */
-    readonly sdl: () => string;
-    readonly introspection: boolean;
-    readonly callers: Pick<Callers, 'find'>;
-  },
+  options: SchemaAccess & { readonly sdl: () => string },
 ): void {
-  const { sdl } = options;
-  serveReading(routes, '/schema.graphql', async (request, reply) => {
-    const isShown =
-      options.introspection || (await options.callers.find(request.headers, undefined, true)) !== undefined;
-    if (!isShown)
-      return refuse(request, reply, 404, 'The schema is shown to signed-in callers only.', 'UNAUTHENTICATED');
-    return reply.type('text/plain; charset=utf-8').send(sdl());
-  });
+  const answer = (_: FastifyRequest, reply: FastifyReply) =>
+    reply.type('text/plain; charset=utf-8').send(options.sdl());
+  const refusal = 'The schema is shown to signed-in callers only.';
+  serveReading(routes, '/schema.graphql', signedInOnly(options, refusal, answer));
 }
 
 /** `/livez`: the process is up. `/readyz`: it can serve. */

@@ -15,15 +15,10 @@ export function cookieNameOf(publicUrl: string | undefined): string {
 export interface Callers {
   /**
    * The session of a bearer token, or of the cookie, which counts only from an allowed origin. A bearer token wins,
-   * even a wrong one; so does `given`, credentials that came other than in a header. No promise where it is cached;
-   * rejects with an error of status 503 while sessions cannot be looked up. For a GET that only reads (`isRead`), the
-   * cookie also counts without an `Origin`, which browsers leave out then, if they say that the page is our own.
+   * even a wrong one. No promise where it is cached; rejects with an error of status 503 while sessions cannot be looked
+   * up.
    */
-  find(
-    headers: IncomingHttpHeaders,
-    given?: unknown,
-    isRead?: boolean,
-  ): Session | undefined | Promise<Session | undefined>;
+  find(headers: IncomingHttpHeaders, how?: HowCalled): Session | undefined | Promise<Session | undefined>;
   /** The id of the session that `find` has lately found by these credentials; it may have ended since. */
   idOf(headers: IncomingHttpHeaders, isRead?: boolean): string | undefined;
   /**
@@ -31,6 +26,17 @@ export interface Callers {
    * That no cookie counts from the page's origin is said even without one, since `signIn` sets none there.
    */
   faultOf(headers: CredentialHeaders, isRead?: boolean): string | undefined;
+}
+
+/** What else counts for who is calling. */
+interface HowCalled {
+  /** Credentials that came other than in a header: they win. */
+  readonly given?: unknown;
+  /**
+   * Whether it is a GET that only reads: then the cookie also counts without an `Origin`, which browsers leave out, if
+   * they say that the page is our own.
+   */
+  readonly isRead?: boolean;
 }
 
 /** The headers that tell who is calling. */
@@ -68,7 +74,7 @@ export function createCallers(
   }
 
   return {
-    find(headers, given, isRead = false) {
+    find(headers, { given, isRead = false } = {}) {
       const token = given == null ? tokenIn(headers, isRead) : bearer(given);
       const found = token === undefined ? undefined : sessions.find(token);
       return found instanceof Promise ? found.catch(unavailable) : found;

@@ -136,7 +136,7 @@ export function createStreams(options: StreamOptions): GraphqlStreams {
 }
 
 async function findSession({ callers }: StreamOptions, { method, headers }: FastifyRequest) {
-  return callers.find(headers, undefined, method === 'GET');
+  return callers.find(headers, { isRead: method === 'GET' });
 }
 
 /** Runs the operation that a request names; resolves once it is answered, or its updates flow. */

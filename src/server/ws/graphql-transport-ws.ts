@@ -105,7 +105,7 @@ class Protocol {
     extra.initPayload = undefined;
     let session: Session | undefined;
     try {
-      session = await callers.find(headers, given);
+      session = await callers.find(headers, { given });
     } catch (err) {
       meter.refused('websocket', [lookUpFailed]);
       telemetry.log.warn({ err }, 'the session of a websocket could not be looked up');

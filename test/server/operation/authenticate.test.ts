@@ -51,7 +51,7 @@ describe('a bearer token', () => {
       { allows: () => false },
       'trivium_session',
     );
-    void callers.find({}, `bearer${' '.repeat(400_000)}\nx y`);
+    void callers.find({}, { given: `bearer${' '.repeat(400_000)}\nx y` });
     expect(find.mock.calls).toEqual([['x y']]);
   });
 });
