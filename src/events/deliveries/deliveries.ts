@@ -4,6 +4,7 @@ import type { RowQuery } from '../../graphql/relay/relay.js';
 import type { DeliveryPosition, KeptBody, WebhookDelivery } from '../../models/webhook.js';
 import { fromKeyText, keyText } from '../../store/sql/key-text.js';
 import { octetsOf } from '../../store/sql/read-budget.js';
+import { eventKeyOf } from '../log/commit-statements.js';
 import { readDeliveries, type DeliveryFilter, type DeliverySource } from './delivery-pages.js';
 import type { RecentDeliveries } from './recent-deliveries.js';
 
@@ -76,7 +77,7 @@ function isAgain({ outcome }: WebhookDelivery): boolean {
 }
 
 function eventOf({ family, eventId }: WebhookDelivery): string {
-  return `${family} ${keyText(eventId ?? '')}`;
+  return eventKeyOf(family, keyText(eventId ?? ''));
 }
 
 async function readEntityIds(
@@ -94,7 +95,7 @@ async function readEntityIds(
       deliveries.map(({ eventId }) => keyText(eventId ?? '')),
     );
   const rows = await reads.next(() => known.execute());
-  const found = new Map(rows.map((row) => [`${row.family} ${row.event_id}`, row.entity_id]));
+  const found = new Map(rows.map((row) => [eventKeyOf(row.family, row.event_id), row.entity_id]));
   return deliveries.map((delivery) => {
     const key = found.get(eventOf(delivery)) ?? null;
     return key === null ? null : fromKeyText(key);

@@ -22,7 +22,12 @@ export interface Item {
   readonly bodyDigest: string;
 }
 
-/** An item with its number in the log. */
+/** Identifies an event among those of all families, of which two may use the same id. */
+export function eventKeyOf(family: string, eventKey: string): string {
+  return `${family} ${eventKey}`;
+}
+
+/** An item with its number in the log; one with an altered body has that of the event. */
 export interface PlacedItem extends Item {
   readonly seq: number;
 }

@@ -2,7 +2,7 @@ import { digest } from '../../lib/sealer.js';
 import type { Executor, Store } from '../../store/store.js';
 import type { Row } from '../../store/sql/bulk-rows.js';
 import { keyText } from '../../store/sql/key-text.js';
-import { prepareStatements, type Item, type Look, type PlacedItem } from './commit-statements.js';
+import { eventKeyOf, prepareStatements, type Item, type Look, type PlacedItem } from './commit-statements.js';
 import type { Delivery } from '../webhooks/delivery.js';
 import type { Folds } from './fold.js';
 import { witnessOf, type Place } from './log-position.js';
@@ -91,7 +91,7 @@ class LogWriter {
     const states = new States(this.#folds);
     for (const { family, key, seq, text } of found)
       if (seq === null) states.put(family, key, text);
-      else known.set(keyOf(family, key), { seq, bodyDigest: text });
+      else known.set(eventKeyOf(family, key), { seq, bodyDigest: text });
     return { head, states, ...classify(batch, known, head.seq) };
   }
 
@@ -187,14 +187,12 @@ function toItem(delivery: Delivery): Item {
   return { delivery, eventKey: keyText(delivery.eventId), bodyDigest: digest(delivery.body) };
 }
 
-const keyOf = (family: string, eventKey: string) => `${family} ${eventKey}`;
-
 /** An id may also repeat within the batch. */
 function classify(batch: readonly Item[], known: Map<string, Known>, head: number): Classified {
   const fresh: PlacedItem[] = [];
   const altered: PlacedItem[] = [];
   const outcomes = batch.map((item): Outcome => {
-    const key = keyOf(item.delivery.family, item.eventKey);
+    const key = eventKeyOf(item.delivery.family, item.eventKey);
     const first = known.get(key);
     if (!first) {
       const seq = head + fresh.length + 1;

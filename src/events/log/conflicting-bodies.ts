@@ -1,17 +1,10 @@
 import type { Executor } from '../../store/store.js';
 import { keyText, keyTextIf } from '../../store/sql/key-text.js';
 import type { Delivery } from '../webhooks/delivery.js';
+import { eventKeyOf, type PlacedItem } from './commit-statements.js';
 
 /** How many altered bodies of one event are kept. */
 export const maxAlteredBodies = 16;
-
-/** A body of a known event that differs from its first one. */
-export interface AlteredBody {
-  readonly delivery: Delivery;
-  readonly bodyDigest: string;
-  /** The number of the event. */
-  readonly seq: number;
-}
 
 /**
  * Stores each body once, and at most `maxAlteredBodies` for one event; called under the lock on the log's head, while
@@ -19,13 +12,13 @@ export interface AlteredBody {
  */
 export async function storeAlteredBodies(
   db: Executor,
-  altered: readonly AlteredBody[],
+  altered: readonly PlacedItem[],
   afterSeq: number,
 ): Promise<ReadonlySet<Delivery>> {
   if (altered.length === 0) return new Set();
   const kept = await findKept(db, altered);
-  const fresh = altered.filter(({ delivery: { family, eventId }, bodyDigest }) => {
-    const key = `${family} ${keyText(eventId)}`;
+  const fresh = altered.filter(({ delivery: { family }, eventKey, bodyDigest }) => {
+    const key = eventKeyOf(family, eventKey);
     const digests = kept.get(key) ?? new Set();
     if (digests.has(bodyDigest) || digests.size >= maxAlteredBodies) return false;
     kept.set(key, digests.add(bodyDigest));
@@ -36,26 +29,26 @@ export async function storeAlteredBodies(
   return new Set(fresh.map(({ delivery }) => delivery));
 }
 
-async function findKept(db: Executor, altered: readonly AlteredBody[]): Promise<Map<string, Set<string>>> {
+async function findKept(db: Executor, altered: readonly PlacedItem[]): Promise<Map<string, Set<string>>> {
   const rows = await db
     .selectFrom('event_renderings')
     .select(['family', 'event_id', 'body_digest'])
     .where('family', 'in', [...new Set(altered.map(({ delivery }) => delivery.family))])
-    .where('event_id', 'in', [...new Set(altered.map(({ delivery }) => keyText(delivery.eventId)))])
+    .where('event_id', 'in', [...new Set(altered.map(({ eventKey }) => eventKey))])
     .execute();
   const kept = new Map<string, Set<string>>();
   for (const { family, event_id, body_digest } of rows) {
-    const key = `${family} ${event_id}`;
+    const key = eventKeyOf(family, event_id);
     kept.set(key, (kept.get(key) ?? new Set()).add(body_digest));
   }
   return kept;
 }
 
-function toRow({ delivery, bodyDigest, seq }: AlteredBody, afterSeq: number) {
-  const { family, endpointId, eventId, type, apiVersion, receivedAt, signedAt = null, body } = delivery;
+function toRow({ delivery, eventKey, bodyDigest, seq }: PlacedItem, afterSeq: number) {
+  const { family, endpointId, type, apiVersion, receivedAt, signedAt = null, body } = delivery;
   return {
     family,
-    event_id: keyText(eventId),
+    event_id: eventKey,
     body_digest: bodyDigest,
     api_version: keyTextIf(apiVersion),
     received_at: Date.parse(receivedAt),
