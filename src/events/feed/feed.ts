@@ -101,7 +101,7 @@ export async function createFeed(options: FeedOptions): Promise<Feed> {
   telemetry.metrics.gauge(
     'trivium_log_position',
     'The number of the last event in the log that this replica has read.',
-    () => tail.position(),
+    () => tail.place().seq,
   );
   async function position(cursor: string, signal?: Signal): Promise<number> {
     const [id, seq, witness] = cursors.open(connection, cursor) as [string, number, string];

@@ -25,9 +25,7 @@ export interface TailOptions {
 export interface Tail {
   /** Which log it follows, as `Bounds.id`. */
   logId(): string;
-  /** The number of the newest entry that it has read, or passed over while nobody followed. */
-  position(): number;
-  /** The place just after that entry. */
+  /** The place just after the newest entry that it has read, or passed over while nobody followed. */
   place(): Place;
   /** The entry with this number, if it is among the recent ones kept in memory. */
   entry(seq: number): LogEntry | undefined;
@@ -85,10 +83,6 @@ class LogTail implements Tail {
 
   logId(): string {
     return this.#id;
-  }
-
-  position(): number {
-    return this.#place.seq;
   }
 
   place(): Place {

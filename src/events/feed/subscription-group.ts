@@ -136,7 +136,7 @@ class SubscriptionGroup implements Group {
 
   /** How far the group has come; entries that do not concern it count as passed at once. */
   #position(): number {
-    return this.#due.length > 0 ? this.#due[0]! - 1 : this.#sources.tail.position();
+    return this.#due.length > 0 ? this.#due[0]! - 1 : this.#sources.tail.place().seq;
   }
 
   readonly #isWanted = (): boolean => this.#arriving.size + this.#joined.size > 0;
@@ -220,7 +220,7 @@ class SubscriptionGroup implements Group {
 
   async #arrive(member: Member): Promise<void> {
     const own = createReader(this.#sources, () => this.#arriving.has(member), member.caller);
-    let place = member.after ?? this.#sources.tail.position();
+    let place = member.after ?? this.#sources.tail.place().seq;
     while (this.#arriving.has(member) && place < this.#position()) {
       for (let wait = member.untilRoom?.(); wait; wait = member.untilRoom?.()) await awaitClient(wait, own);
       const read = await this.#readPast(member, own, place);

@@ -50,7 +50,7 @@ export interface Log {
   readOn(after: number, limit: number): Promise<Onward>;
   /** The same as rows, as `entryOf` takes them; undefined if the log has no such place, or no longer what follows it. */
   rowsAfter(place: Place, limit: number): Promise<{ rows: readonly EventRow[]; more: boolean } | undefined>;
-  /** Deletes the events past the retention period; this also happens in the background. */
+  /** Deletes the events past the retention period. Only tests wait for it: it happens in the background. */
   prune(): Promise<void>;
   /** Stores the deliveries accepted so far, then stops. */
   stop(): Promise<void>;
@@ -122,7 +122,7 @@ export function createLog(options: LogOptions): Log {
     appended: () => appended,
     bounds: () => readBounds(database.kysely),
     place: (seq) => readPlace(database.kysely, seq),
-    read: async (after, limit) => (await readRows({ after, limit, most }, entryOf)).taken,
+    read: async (after, limit) => (await readRows({ after, limit }, entryOf)).taken,
     async readOn(after, limit) {
       let place: Place | undefined;
       const { taken: entries, more } = await readRows(readingOn(after, limit), (row) => {
@@ -149,7 +149,7 @@ export function createLog(options: LogOptions): Log {
 
 /** What comes after an entry, together with the entry, whose place is compared, and whose texts are not read. */
 function readingOn(seq: number, limit: number) {
-  return { after: seq - 1, limit: limit + 1, most, known: seq };
+  return { after: seq - 1, limit: limit + 1, known: seq };
 }
 
 function readBounds(db: Executor): Promise<Bounds> {
@@ -181,8 +181,6 @@ interface Range {
   /** The number before that of the first entry. */
   readonly after: number;
   readonly limit: number;
-  /** How many octets all together may have; the first may have more. */
-  readonly most: number;
   /** The number of an entry whose texts are not needed. */
   readonly known?: number;
 }
@@ -228,7 +226,7 @@ function createReadRows(
       const isNeeded = row.seq !== range.known;
       if (isNeeded) octets += row.octets;
       // One that is longer by itself is read, or nothing would come after it.
-      if (octets > range.most && octets > row.octets) return { taken, more: true };
+      if (octets > most && octets > row.octets) return { taken, more: true };
       if (row.event === null && row.octets !== null && isNeeded) {
         await turn();
         const [texts] = await readTexts(db, row.seq);

@@ -78,12 +78,9 @@ export class MemoryLedger {
     this.#warn = createWarnings(telemetry);
   }
 
-  /**
-   * Charges so many bytes of heap to a caller; returns what releases them, or undefined if there is no room. With
-   * `giveUp` they can be taken back, which it is called for.
-   */
-  charge(caller: string, kind: Kind, bytes: number, giveUp?: () => void): (() => void) | undefined {
-    const holding = this.open(caller, kind, giveUp);
+  /** Charges so many bytes of heap to a caller; returns what releases them, or undefined if there is no room. */
+  charge(caller: string, kind: Kind, bytes: number): (() => void) | undefined {
+    const holding = this.open(caller, kind);
     return holding.resize(bytes) ? () => holding.release() : undefined;
   }
 
@@ -233,7 +230,7 @@ export class Holding {
   giveUp: (() => void) | undefined;
   /** @internal See `Expendable`. */
   since = 0;
-  kind: Kind;
+  readonly kind: Kind;
   readonly #ledger: MemoryLedger;
 
   /** @internal Made by a ledger. */
@@ -256,13 +253,12 @@ export class Holding {
     return this.resize(this.heap + heap, this.buffers + buffers);
   }
 
-  /** Holds as much in the name of another caller, as another kind; false if there is no room, and it holds nothing. */
-  become(caller: string, kind = this.kind): boolean {
-    if (caller === this.caller.id && kind === this.kind) return true;
+  /** Holds as much in the name of another caller; false if there is no room, and it holds nothing. */
+  become(caller: string): boolean {
+    if (caller === this.caller.id) return true;
     const { heap, buffers } = this;
     this.release();
-    this.kind = kind;
-    if (caller !== this.caller.id) this.caller = this.#ledger.callerOf(caller);
+    this.caller = this.#ledger.callerOf(caller);
     return this.resize(heap, buffers);
   }
 

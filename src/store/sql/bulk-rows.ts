@@ -15,11 +15,6 @@ export type Row = Readonly<Record<string, Parameter>>;
 /** A source of rows for a statement: makes a parameter of what `read` takes from the rows. */
 export type Rows = MakePlaceholder<readonly Row[]>;
 
-/** Rows that are known when the statement is built. */
-export function fixedRows(rows: readonly Row[]): Rows {
-  return (read) => sql.val(read(rows));
-}
-
 /** Rows that each run of a prepared statement takes from its input. */
 export function rowsFrom<I>(given: MakePlaceholder<I>, pick: (input: I) => readonly Row[]): Rows {
   return (read) => given((input) => read(pick(input)));
@@ -58,15 +53,10 @@ export type Insert = (
 ) => RawBuilder<unknown>;
 
 /**
- * Inserts rows. On SQLite a prepared statement is run for every row, which takes a third of the time that reading them
- * as JSON does.
+ * Inserts rows, on Postgres if the condition, a `where` clause, holds. On SQLite a prepared statement is run for every
+ * row, which takes a third of the time that reading them as JSON does.
  */
-export function insertRows(engine: Engine, ...insertion: Parameters<Insert>): RawBuilder<unknown> {
-  return insertWhere(engine, sql``, ...insertion);
-}
-
-/** On SQLite, where rows are inserted one by one, without the condition. */
-function insertWhere(
+export function insertRows(
   engine: Engine,
   condition: RawBuilder<unknown>,
   ...[table, columns, rows, conflict = sql``]: Parameters<Insert>
@@ -107,7 +97,7 @@ export function prepareGuarded<I>(
   make: (given: MakePlaceholder<I>, insert: Insert) => Guarded,
 ): (db: Executor, input: I) => Promise<boolean> {
   const guarded = make(placeholders<I>(), (...insertion) =>
-    insertWhere(engine, sql`where exists (select from guard)`, ...insertion),
+    insertRows(engine, sql`where exists (select from guard)`, ...insertion),
   );
   const { guard, inserts } = guarded;
   const statements = engine === 'postgres' ? [toSingleStatement(guarded)] : [guard, ...inserts];

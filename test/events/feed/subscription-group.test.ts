@@ -21,7 +21,11 @@ function createSources(perTurn = 32): Sources {
     return Array.from({ length: pageSize }, (_, at) => entry(first + at) as LogEntry);
   };
   const retry = (read: () => Promise<unknown>) => read();
-  const tail = { entry: () => undefined, position: () => 1_000_000, follow: () => () => undefined };
+  const tail = {
+    entry: () => undefined,
+    place: () => ({ seq: 1_000_000, witness: '' }),
+    follow: () => () => undefined,
+  };
   return { past: { page }, tail, retrier: { retry }, pace: createPace(perTurn) } as unknown as Sources;
 }
 

@@ -38,11 +38,11 @@ describe('the memory ledger', () => {
     const { ledger } = createLedger();
     const given: string[] = [];
     const hold = (caller: string, name: string) =>
-      ledger.charge(caller, 'leaving', 32 * mebibyte, () => given.push(name));
+      ledger.open(caller, 'leaving', () => given.push(name)).resize(32 * mebibyte);
     for (const caller of ['a', 'b']) for (const at of [1, 2, 3]) hold(caller, `${caller}${at}`);
     hold('b', 'b4');
     expect(given).toEqual([]);
-    expect(hold('c', 'c1')).toBeDefined();
+    expect(hold('c', 'c1')).toBe(true);
     expect(given).toEqual(['b1']);
     // A caller who has its share gives up its own.
     for (const at of [5, 6]) hold('b', `b${at}`);
@@ -53,7 +53,7 @@ describe('the memory ledger', () => {
     const { ledger } = createLedger();
     const given: string[] = [];
     const hold = (name: string, bytes: number, isKept = false) =>
-      ledger.charge('a', 'leaving', bytes, isKept ? undefined : () => given.push(name));
+      ledger.open('a', 'leaving', isKept ? undefined : () => given.push(name)).resize(bytes);
     hold('kept', 64 * mebibyte, true);
     for (let at = 0; at < 1_000; at += 1) hold('little', 1_000);
     for (const at of [1, 2, 3, 4, 5, 6, 7]) hold(`much ${at}`, 8 * mebibyte);
@@ -64,7 +64,7 @@ describe('the memory ledger', () => {
     expect(given).toEqual(['much 1', 'much 2']);
     // What is not given up any more is not either.
     growing.protect();
-    expect(hold('much 8', 40 * mebibyte)).toBeDefined();
+    expect(hold('much 8', 40 * mebibyte)).toBe(true);
     expect(given).toEqual(['much 1', 'much 2', 'much 3', 'much 4', 'much 5', 'much 6', 'much 7']);
   });
 
@@ -77,7 +77,7 @@ describe('the memory ledger', () => {
       ledger.hasRoom(networkCaller('203.0.113.1'), 0, mebibytes * mebibyte);
     expect([hasRoom(20), hasRoom(40)]).toEqual([true, false]);
     expect(holding.buffers).toBe(40 * mebibyte);
-    expect(holding.become('user', 'parsed')).toBe(true);
+    expect(holding.become('user')).toBe(true);
     expect(ledger.open(networkCaller('203.0.113.1'), 'arriving').add(0, 60 * mebibyte)).toBe(true);
     expect(ledger.open('user', 'arriving').add(0, 60 * mebibyte)).toBe(false);
     holding.release();

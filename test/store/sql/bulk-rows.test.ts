@@ -5,9 +5,9 @@ import {
   prepareGuarded,
   rowsFrom,
   rowsOf,
-  fixedRows,
   type Columns,
   type Row,
+  type Rows,
 } from '../../../src/store/sql/bulk-rows.js';
 import { keyText } from '../../../src/store/sql/key-text.js';
 import { engines } from '../../support/engines.js';
@@ -19,6 +19,12 @@ const row = (key: string, value: string, expires_at: number | null = null): Row 
   value,
   expires_at,
 });
+
+/** Rows that are known when the statement is built. */
+const fixedRows =
+  (rows: readonly Row[]): Rows =>
+  (read) =>
+    sql.val(read(rows));
 
 /** The input of the statements below. */
 interface Input {
@@ -33,7 +39,7 @@ const moveHead = (from: RawBuilder<number>) =>
 describe.each(engines)('rows for a statement on %s', (name, freshUrl) => {
   const insert = async (...rows: readonly Row[]) => {
     const { engine, kysely } = await open(await freshUrl());
-    await insertRows(engine, 'keyv', columns, fixedRows(rows)).execute(kysely);
+    await insertRows(engine, sql``, 'keyv', columns, fixedRows(rows)).execute(kysely);
     return kysely.selectFrom('keyv').selectAll().orderBy('key').execute();
   };
 
@@ -64,7 +70,9 @@ describe.each(engines)('rows for a statement on %s', (name, freshUrl) => {
   test('are counted as changed only where they were inserted', async () => {
     const { engine, kysely } = await open(await freshUrl());
     const add = (...rows: readonly Row[]) =>
-      insertRows(engine, 'keyv', columns, fixedRows(rows), sql`on conflict do nothing`).execute(kysely);
+      insertRows(engine, sql``, 'keyv', columns, fixedRows(rows), sql`on conflict do nothing`).execute(
+        kysely,
+      );
     expect((await add(row('a', ''), row('b', ''))).numAffectedRows).toBe(2n);
     expect((await add(row('b', ''), row('c', ''))).numAffectedRows).toBe(1n);
   });
@@ -106,7 +114,7 @@ describe.each(engines)('rows for a statement on %s', (name, freshUrl) => {
     const { engine, kysely } = await open(await freshUrl());
     const rows = fixedRows([row('a', '', 60_000), row('b', '', -60_000)]);
     const times = { ...columns, expires_at: 'fromNow' } as const;
-    await insertRows(engine, 'keyv', times, rows).execute(kysely);
+    await insertRows(engine, sql``, 'keyv', times, rows).execute(kysely);
     const stored = await kysely.selectFrom('keyv').select(['key', 'expires_at']).orderBy('key').execute();
     const { rows: selected } = await sql`select key, expires_at
       from (${rowsOf(engine, times, rows)}) as given order by key`.execute(kysely);
