@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Member, Rendering } from '../../src/events/feed/subscription-group.js';
+import type { Member, Rendering } from '../../src/events/feed/member.js';
 import type { LogEntry } from '../../src/events/log/log.js';
 
 /** An entry's number, with a star if it was replayed. */

@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { GatewayError } from '../../graphql/errors.js';
-import { createGroup, type Group, type Member, type Rendering } from './subscription-group.js';
+import type { Member, Rendering } from './member.js';
+import { Group } from './subscription-group.js';
 import type { Selection } from './selection.js';
 import type { LogEntry } from '../log/log.js';
 import type { Place } from '../log/log-position.js';
@@ -81,7 +82,7 @@ class LogMulticast implements Multicast {
   };
 
   #open(key: string, rendering: Rendering): Group {
-    const group = createGroup(this.#sources, rendering, {
+    const group = new Group(this.#sources, rendering, {
       dissolve: () => {
         this.#groups.delete(key);
         forget();

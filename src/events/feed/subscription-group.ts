@@ -1,64 +1,9 @@
 import type { LogEntry } from '../log/log.js';
 import type { Place } from '../log/log-position.js';
-import {
-  createReader,
-  gather,
-  nothing,
-  single,
-  type Reader,
-  type Sources,
-  type Stretch,
-} from './log-reader.js';
+import { createReader, type Reader, type Sources } from './log-reader.js';
+import type { Member, Rendering } from './member.js';
 import { createReplays, type Replays, type Payload } from './replay-cache.js';
 import type { Selection } from './selection.js';
-
-/** Which entries concern a group, and how it renders them for its members: the same for all of them. */
-export interface Rendering {
-  readonly family: string;
-  /** The selections that an entry must match, the most selective first; empty for all of the family. */
-  readonly selected: readonly Selection[];
-  /** Undefined for an entry that is not shown. Retried after a failure, and finally given up. */
-  readonly render: (entry: LogEntry, replayed: boolean) => Payload | Promise<Payload>;
-}
-
-/** A subscriber that gets the payloads of a group, and is dropped once it accepts no more. */
-export interface Member {
-  /** The number in the log after which to begin; undefined to begin at the log's end. */
-  readonly after: number | undefined;
-  /** Whose it is: past events are read for callers in turn. */
-  readonly caller?: string | undefined;
-  /** To be asked before past entries are rendered for it: a promise if they have to wait for what it was given before. */
-  untilRoom?(): Promise<void> | undefined;
-  /**
-   * Takes payloads of past entries, with the places just after these; resolves once they are sent, with whether to go
-   * on. Must not reject.
-   */
-  replay(payloads: readonly string[], places: readonly Place[]): Promise<boolean>;
-  /**
-   * Takes live payloads without making the other members wait; returns whether to go on. Members mostly get the same
-   * array, one after another, so that they can share what is made of it.
-   */
-  deliver(payloads: readonly string[], places: readonly Place[]): boolean;
-  /** Nothing more comes: the feed has ended, the member's place is no longer kept, or an event is `Unrenderable`. */
-  end(error?: unknown): void;
-}
-
-/** Subscribers that want the same from the log. */
-export interface Group {
-  /** Returns a function that leaves. */
-  join(member: Member): () => void;
-  /** Queues an entry that concerns the group, just read by the tail. */
-  enqueue(seq: number): void;
-  /** Delivers some of the queued entries, and wants another turn if there are more. */
-  deliverDue(): void;
-  /** Ends every member. */
-  end(error?: unknown): void;
-  /**
-   * How far a member has come: it was given all that it wants up to this place. Undefined if that is not known, or not
-   * further than where it began.
-   */
-  passed(member: Member): Place | undefined;
-}
 
 /** What a group tells whoever created it. */
 interface GroupEvents {
@@ -68,23 +13,36 @@ interface GroupEvents {
   readonly wantTurn: () => void;
 }
 
+/** What a group reads and renders in one turn. */
+interface Stretch {
+  readonly payloads: readonly string[];
+  /** The places just after their entries. */
+  readonly places: readonly Place[];
+  /** How many entries it covers, including excluded ones. */
+  readonly length: number;
+  /** The place just after the last of them; undefined if there is none. */
+  readonly end: Place | undefined;
+  /** The entry after it, and its payload, if that is still being rendered. */
+  readonly next?: { readonly entry: LogEntry; readonly payload: Promise<Payload> };
+}
+
+/** How many characters a group sends to each member in one turn; only the last payload may go beyond. */
+const maxPerTurn = 32_768;
 /** How many characters a group gives to all its members in one turn; only the last member may go beyond. */
 const maxGivenPerTurn = 2 ** 20;
 /** How long what was read for a member is held while its client is waited for, in milliseconds. */
 const heldMs = 100;
+/** Nothing, not even an excluded entry. */
+const nothing: Stretch = { payloads: [], places: [], length: 0, end: undefined };
 
 /**
- * A group walks the log once for all its members, from one entry that concerns it to the next. A new member first reads
+ * Subscribers that want the same from the log. A group walks it once for all its members, from one entry that concerns it to the next. A new member first reads
  * the past at its own pace; it joins in the same turn of the event loop in which it has caught up with the group, so
  * that nothing is missed or sent twice. An event that cannot be rendered is never skipped, since the client would not
  * know. Entries in memory are sent together; then the event loop gets a turn in which sockets write what they were
  * given, so that a burst is not mistaken for a slow client.
  */
-export function createGroup(sources: Sources, rendering: Rendering, events: GroupEvents): Group {
-  return new SubscriptionGroup(sources, rendering, events);
-}
-
-class SubscriptionGroup implements Group {
+export class Group {
   readonly #sources: Sources;
   readonly #rendering: Rendering;
   readonly #events: GroupEvents;
@@ -93,6 +51,7 @@ class SubscriptionGroup implements Group {
   /** Members that have caught up, with the number in the log after which each takes part. */
   readonly #joined = new Map<Member, number>();
   readonly #replays: Replays;
+  /** Reads what the tail no longer has, since the group was slow. */
   readonly #reader: Reader;
   /** The numbers of the queued entries. */
   readonly #due: number[] = [];
@@ -106,6 +65,10 @@ class SubscriptionGroup implements Group {
     this.#reader = createReader(sources, this.#isWanted);
   }
 
+  /**
+   * How far a member has come: it was given all that it wants up to this place. Undefined if that is not known, or not
+   * further than where it began.
+   */
   passed(member: Member): Place | undefined {
     const began = this.#joined.get(member);
     if (began === undefined) return this.#arriving.get(member);
@@ -114,10 +77,12 @@ class SubscriptionGroup implements Group {
     return place && place.seq >= began ? place : undefined;
   }
 
+  /** Ends every member. */
   end(error?: unknown): void {
     for (const member of [...this.#arriving.keys(), ...this.#joined.keys()]) this.#end(member, error);
   }
 
+  /** Returns a function that leaves. */
   join(member: Member): () => void {
     this.#arriving.set(member, undefined);
     this.#arrive(member).catch((error: unknown) => {
@@ -126,10 +91,12 @@ class SubscriptionGroup implements Group {
     return () => this.#leave(member);
   }
 
+  /** Queues an entry that concerns the group, just read by the tail. */
   enqueue(seq: number): void {
     this.#due.push(seq);
   }
 
+  /** Delivers some of the queued entries, and wants another turn if there are more. */
   deliverDue(): void {
     void this.#deliverDue();
   }
@@ -145,8 +112,10 @@ class SubscriptionGroup implements Group {
     if (this.#isReading || !this.#isWanted() || this.#due.length === 0) return;
     this.#isReading = true;
     try {
-      const found = this.#reader.entry(this.#due[0]!);
-      const entry = found instanceof Promise ? await found : found;
+      const seq = this.#due[0]!;
+      const recent = this.#sources.tail.entry(seq);
+      if (recent) this.#reader.release();
+      const entry = recent ?? (await this.#reader.entry(seq));
       if (!entry) return;
       const stretch = gather(entry, this.#dueEntry, this.#renderLive);
       await this.#advance(stretch);
@@ -287,4 +256,40 @@ async function awaitClient<T>(client: Promise<T>, own: Reader): Promise<T> {
   } finally {
     clearTimeout(late);
   }
+}
+
+/** This entry, and those after it while they are in memory and their payloads are available synchronously. */
+function gather(
+  first: LogEntry,
+  after: (index: number) => LogEntry | undefined,
+  payloadOf: (entry: LogEntry) => Payload | Promise<Payload>,
+): Stretch {
+  const payloads: string[] = [];
+  const places: Place[] = [];
+  let length = 0;
+  let size = 0;
+  let end: Place | undefined;
+  for (let entry: LogEntry | undefined = first; entry && size < maxPerTurn; entry = after(length)) {
+    const payload = payloadOf(entry);
+    if (payload instanceof Promise) return { payloads, places, length, end, next: { entry, payload } };
+    length += 1;
+    end = placeAfter(entry);
+    if (payload === undefined) continue;
+    size += payload.length;
+    payloads.push(payload);
+    places.push(end);
+  }
+  return { payloads, places, length, end };
+}
+
+/** One entry, whose payload had to be waited for. */
+function single(entry: LogEntry, payload: Payload): Stretch {
+  const end = placeAfter(entry);
+  return payload === undefined
+    ? { payloads: [], places: [], length: 1, end }
+    : { payloads: [payload], places: [end], length: 1, end };
+}
+
+function placeAfter({ seq, witness }: LogEntry): Place {
+  return { seq, witness };
 }

@@ -11,7 +11,7 @@ import type { LiveSource } from '../../events/feed/broadcast.js';
 import type { Feed, SubscriptionSource } from '../../events/feed/feed.js';
 import { GatewayError } from '../../graphql/errors.js';
 import { Unrenderable } from '../../events/feed/retrier.js';
-import type { Member, Rendering } from '../../events/feed/subscription-group.js';
+import type { Member, Rendering } from '../../events/feed/member.js';
 import { isObject } from '../../lib/json.js';
 import { userCaller, type MemoryLedger } from '../../lib/memory/ledger.js';
 import { createSubscriptionQuota, weigh, type SubscriptionQuota } from './subscription-quota.js';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createFeed, type Feed, type FeedOptions } from '../../../src/events/feed/feed.js';
-import type { Member } from '../../../src/events/feed/subscription-group.js';
+import type { Member } from '../../../src/events/feed/member.js';
 import type { Log, LogEntry } from '../../../src/events/log/log.js';
 import { createCursors } from '../../../src/graphql/relay/relay.js';
 import { createSealer } from '../../../src/lib/sealer.js';

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createFeed, type Feed } from '../../../src/events/feed/feed.js';
-import type { Rendering } from '../../../src/events/feed/subscription-group.js';
+import type { Rendering } from '../../../src/events/feed/member.js';
 import type { Selection } from '../../../src/events/feed/selection.js';
 import type { Log, LogEntry } from '../../../src/events/log/log.js';
 import { createCursors } from '../../../src/graphql/relay/relay.js';

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createFeed, type Feed, type FeedOptions } from '../../../src/events/feed/feed.js';
-import type { Member } from '../../../src/events/feed/subscription-group.js';
+import type { Member } from '../../../src/events/feed/member.js';
 import { Unrenderable } from '../../../src/events/feed/retrier.js';
 import type { Log, LogEntry } from '../../../src/events/log/log.js';
 import { createCursors } from '../../../src/graphql/relay/relay.js';
