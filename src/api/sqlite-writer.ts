@@ -1,4 +1,4 @@
-import { serveWriter } from '../store/sqlite/sqlite-worker.js';
+import { serveWriter } from '../store/sqlite/sqlite-writer.js';
 import { recordDeliveries } from './webhook-families.js';
 
 // The program of the thread that writes an embedded database; `gateway.ts` has its address.

@@ -1,5 +1,5 @@
 import { recordDeliveries } from '../../src/api/webhook-families.js';
-import { serveWriter } from '../../src/store/sqlite/sqlite-worker.js';
+import { serveWriter } from '../../src/store/sqlite/sqlite-writer.js';
 import { procedure as recordTestDeliveries } from '../events/test-fold.js';
 import { procedure as fail } from '../store/failing-procedure.js';
 

@@ -30,9 +30,9 @@ export interface SqliteParts {
   readonly writer: {
     run(sql: string, parameters: Bound): Promise<Outcome>;
     stop(): Promise<void>;
+    /** Held by whoever uses the writer: a transaction from begin to end, any other statement by itself. */
+    readonly lock: Mutex;
   };
-  /** Held by whoever uses the writer: a transaction from begin to end, any other statement by itself. */
-  readonly writerLock: Mutex;
 }
 
 /**
@@ -58,15 +58,15 @@ class SqliteConnection implements DatabaseConnection {
   }
 
   async #run(sql: string, values: Bound, reads: boolean): Promise<Outcome> {
-    const { reader, writer, writerLock } = this.#parts;
+    const { reader, writer } = this.#parts;
     if (this.#ending) throw new Error(transactionEnded);
     if (this.#release) return writer.run(sql, values);
     if (reads) return reader.run(sql, values);
-    return writerLock.run(() => writer.run(sql, values));
+    return writer.lock.run(() => writer.run(sql, values));
   }
 
   async begin(): Promise<void> {
-    const release = await this.#parts.writerLock.acquire();
+    const release = await this.#parts.writer.lock.acquire();
     try {
       await this.#parts.writer.run('begin immediate', []);
       this.#release = release;
@@ -117,7 +117,7 @@ function createDriver(parts: SqliteParts): Driver {
     rollbackTransaction: (connection) => own(connection).rollback(),
     releaseConnection: async () => undefined,
     async destroy() {
-      const release = await parts.writerLock.acquire(); // waits for a running transaction to end
+      const release = await parts.writer.lock.acquire(); // waits for a running transaction to end
       parts.reader.stop();
       await parts.writer.stop().finally(release); // the stopped writer refuses later statements
     },
@@ -147,8 +147,7 @@ export function createKysely({ run }: Pick<Reader, 'run'>): Kysely<Tables> {
   const writer = {
     run: async (...statement: Parameters<typeof run>) => run(...statement),
     stop: async () => undefined,
+    lock: createMutex(turnMs),
   };
-  return new Kysely<Tables>({
-    dialect: createSqliteDialect({ reader, writer, writerLock: createMutex(turnMs) }),
-  });
+  return new Kysely<Tables>({ dialect: createSqliteDialect({ reader, writer }) });
 }

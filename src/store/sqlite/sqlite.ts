@@ -6,19 +6,14 @@ import type { Logger } from 'pino';
 import { createDamageMonitor, type DamageMonitor } from './corruption.js';
 import { watchFile } from '../file-watch.js';
 import { makeFolder } from '../make-folder.js';
-import { createMutex } from '../../lib/async/mutex.js';
-import { Thread } from '../../lib/async/thread.js';
-import type { Bound } from '../sql/parameters.js';
-import type { Procedure } from '../sql/writer-procedure.js';
 import type { Tables } from '../sql/schema.js';
 import { createSignals } from '../sql/notifications.js';
 import { createSqliteDialect, type Reader } from './sqlite-dialect.js';
-import { createStatements, SqliteError, toSqliteError, type Outcome } from './sqlite-statements.js';
-import type { WriterRequest } from './sqlite-worker.js';
+import { createStatements, toSqliteError } from './sqlite-statements.js';
+import { startWriter, type Writer } from './sqlite-writer.js';
 import { UnusableDatabase } from '../sql/unusable-database.js';
 
 const busyMs = 5_000;
-const turnMs = 20_000;
 
 const reasons: Readonly<Record<string, string>> = {
   SQLITE_NOTADB: 'the file is not a SQLite database',
@@ -47,65 +42,11 @@ function openReader(path: string, { inspect }: DamageMonitor): Reader {
   };
 }
 
-/** The only connection that writes, in its own thread, where an fsync blocks nobody else. */
-interface Writer {
-  /** Runs one statement; statements run in the order of the calls. */
-  run(sql: string, parameters: Bound): Promise<Outcome>;
-  /** Resolves when the thread has ended unexpectedly: nothing more can be written. */
-  readonly lost: Promise<Error>;
-  /** Prepares the procedure of this name in the thread, and returns a function that runs it there. */
-  load(name: string, settings: unknown): Promise<(input: unknown) => Promise<unknown>>;
-  /** Runs what was requested before, closes the database and ends the thread. */
-  stop(): Promise<void>;
-}
-
-/**
- * Opens the database, and creates it if it is missing; rejects with a `SqliteError`. `module` is the thread's program,
- * which calls `serveWriter`. Once the database is open, what a statement fails with goes through `inspect`.
- */
-async function startWriter(
-  path: string,
-  module: URL,
-  inspect: (error: SqliteError) => Error,
-): Promise<Writer> {
-  let isOpen = false;
-  const thread = new Thread(module, 'sqlite writer', ({ message, code = '' }) => {
-    const error = new SqliteError(message, code);
-    return isOpen ? inspect(error) : error;
-  });
-  const ask = (request: WriterRequest) => thread.ask(request);
-  try {
-    await ask({ open: path });
-    isOpen = true;
-  } catch (error) {
-    await thread.stop();
-    throw error;
-  }
-
-  let isStopping = false;
-  return {
-    run: (sql, parameters) => ask({ sql, parameters }) as Promise<Outcome>,
-    lost: thread.ended.then((cause) => (isStopping ? new Promise<Error>(() => undefined) : cause)),
-    async load(name, settings) {
-      await ask({ load: name, settings });
-      return (input) => ask({ call: name, input });
-    },
-    async stop() {
-      isStopping = true;
-      try {
-        await ask('stop');
-      } finally {
-        await thread.stop();
-      }
-    },
-  };
-}
-
 async function openParts(path: string, module: URL, damage: DamageMonitor) {
   let writer: Writer | undefined;
   try {
     writer = await startWriter(path, module, damage.inspect);
-    return { writer, reader: openReader(path, damage), writerLock: createMutex(turnMs) };
+    return { writer, reader: openReader(path, damage) };
   } catch (error) {
     await writer?.stop().catch(() => undefined); // what is wrong is told below
     throw cannotOpen(path, error);
@@ -152,10 +93,7 @@ export async function openSqlite(given: string, writer: URL, log: Logger) {
   return {
     engine: 'sqlite' as const,
     kysely,
-    async procedure<S, I, O>({ name }: Procedure<S, I, O>, settings: S) {
-      const call = (await parts.writer.load(name, settings)) as (input: I) => Promise<O>;
-      return (input: I) => parts.writerLock.run(() => call(input));
-    },
+    procedure: parts.writer.procedure,
     signal: signals.emit,
     listen: signals.listen,
     lost: Promise.race([parts.writer.lost, file.gone]),

@@ -1,21 +1,82 @@
 import { DatabaseSync } from '@photostructure/sqlite';
-import { answerRequests } from '../../lib/async/thread.js';
+import { createMutex, type Mutex } from '../../lib/async/mutex.js';
+import { answerRequests, Thread } from '../../lib/async/thread.js';
 import type { Bound } from '../sql/parameters.js';
-import type { AnyProcedure } from '../sql/writer-procedure.js';
+import type { AnyProcedure, Procedure } from '../sql/writer-procedure.js';
 import { createKysely } from './sqlite-dialect.js';
-import { createStatements, toSqliteError } from './sqlite-statements.js';
+import { createStatements, SqliteError, toSqliteError, type Outcome } from './sqlite-statements.js';
 
 /** A request to the writer: open the database, run a statement, load or call a procedure, or close the database. */
-export type WriterRequest =
+type WriterRequest =
   | { readonly open: string }
   | { readonly sql: string; readonly parameters: Bound }
   | { readonly load: string; readonly settings: unknown }
   | { readonly call: string; readonly input: unknown }
   | 'stop';
 
+/** How long others wait for whoever uses the writer. */
+const turnMs = 20_000;
 const busyMs = 5_000;
 // How long to wait for a process that is just ending and still holds the database.
 const handoverMs = 1_000;
+
+/** The only connection that writes, in its own thread, where an fsync blocks nobody else. */
+export interface Writer {
+  /** See `SqliteParts`. */
+  readonly lock: Mutex;
+  /** Runs one statement; statements run in the order of the calls. */
+  run(sql: string, parameters: Bound): Promise<Outcome>;
+  /** Resolves when the thread has ended unexpectedly: nothing more can be written. */
+  readonly lost: Promise<Error>;
+  /** Prepares a procedure in the thread, and returns a function that runs it there, with the writer to itself. */
+  procedure<S, I, O>(procedure: Procedure<S, I, O>, settings: S): Promise<(input: I) => Promise<O>>;
+  /** Runs what was requested before, closes the database and ends the thread. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Opens the database, and creates it if it is missing; rejects with a `SqliteError`. `module` is the thread's program,
+ * which calls `serveWriter`. Once the database is open, what a statement fails with goes through `inspect`.
+ */
+export async function startWriter(
+  path: string,
+  module: URL,
+  inspect: (error: SqliteError) => Error,
+): Promise<Writer> {
+  let isOpen = false;
+  const thread = new Thread(module, 'sqlite writer', ({ message, code = '' }) => {
+    const error = new SqliteError(message, code);
+    return isOpen ? inspect(error) : error;
+  });
+  const ask = (request: WriterRequest) => thread.ask(request);
+  try {
+    await ask({ open: path });
+    isOpen = true;
+  } catch (error) {
+    await thread.stop();
+    throw error;
+  }
+
+  const writerLock = createMutex(turnMs);
+  let isStopping = false;
+  return {
+    lock: writerLock,
+    run: (sql, parameters) => ask({ sql, parameters }) as Promise<Outcome>,
+    lost: thread.ended.then((cause) => (isStopping ? new Promise<Error>(() => undefined) : cause)),
+    async procedure<S, I, O>({ name }: Procedure<S, I, O>, settings: S) {
+      await ask({ load: name, settings });
+      return (input: I) => writerLock.run(() => ask({ call: name, input }) as Promise<O>);
+    },
+    async stop() {
+      isStopping = true;
+      try {
+        await ask('stop');
+      } finally {
+        await thread.stop();
+      }
+    },
+  };
+}
 
 /**
  * Holds `<path>.lock` exclusively until the process ends, so that no second one writes this database; SQLite itself
