@@ -21,7 +21,7 @@ import { createSecrets } from './events/secrets/secrets.js';
 import { createNotesAccess } from './domains/notes/notes.js';
 import { createNotesClient } from './domains/notes/service/client.js';
 import { createPaymentsClient } from './domains/payments/client.js';
-import { createPayments } from './domains/payments/state.js';
+import { createPayments } from './domains/payments/family.js';
 import { createBodyReader, createWebhookFamilies, recordDeliveries } from './api/webhook-families.js';
 import { createCursors } from './graphql/relay/relay.js';
 import { createSchema } from './api/schema.js';
@@ -38,7 +38,7 @@ import { countFailures, countLists, createTally } from './server/operation/cost/
 import { Grants, type GrantTable } from './domains/sessions/grants.js';
 import { createSessions } from './domains/sessions/sessions.js';
 import { toUser } from './domains/sessions/user.js';
-import { createShipments } from './domains/shipments/state.js';
+import { createShipments } from './domains/shipments/family.js';
 import { createEndpoints } from './domains/webhooks/endpoints.js';
 import { openDatabase } from './store/database.js';
 import { keyBeside } from './store/key-file.js';

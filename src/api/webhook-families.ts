@@ -1,8 +1,6 @@
 import type { GatewayConfig } from '../config/config.js';
-import { createPaymentFold } from '../domains/payments/state.js';
-import { createPaymentFamily, type CreatedUnit } from '../domains/payments/webhook.js';
-import { createShipmentFold } from '../domains/shipments/state.js';
-import { createShipmentFamily } from '../domains/shipments/webhook.js';
+import { createPaymentFamily, createPaymentFold, type CreatedUnit } from '../domains/payments/family.js';
+import { createShipmentFamily, createShipmentFold } from '../domains/shipments/family.js';
 import { createCommit, type Commit } from '../events/log/commit.js';
 import type { Delivery } from '../events/webhooks/delivery.js';
 import type { ReceiverOptions } from '../events/webhooks/receiver.js';

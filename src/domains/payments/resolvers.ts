@@ -9,7 +9,7 @@ import type { PaymentUpdateFilter, Resolvers } from '../../generated/resolvers.j
 import { rowConnection, toGlobalId, type Cursors, type RowQuery } from '../../graphql/relay/relay.js';
 import type { PaymentsClient } from './client.js';
 import type { Payment, PaymentEvent } from '../../models/payment.js';
-import { paymentPosition, withLivemodeOf, toPayment, type Payments, type PaymentState } from './state.js';
+import { paymentPosition, withLivemodeOf, toPayment, type Payments, type PaymentState } from './family.js';
 
 /** The context of the payment resolvers. */
 export interface PaymentsContext extends OperationContext {

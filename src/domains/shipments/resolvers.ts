@@ -5,7 +5,7 @@ import type { LogEntry } from '../../events/log/log.js';
 import type { Resolvers, ShipmentUpdateFilter } from '../../generated/resolvers.js';
 import { rowConnection, toGlobalId, type Cursors, type RowQuery } from '../../graphql/relay/relay.js';
 import type { Shipment, ShipmentEvent } from '../../models/shipment.js';
-import { shipmentPosition, toShipment, type Shipments, type ShipmentState } from './state.js';
+import { shipmentPosition, toShipment, type Shipments, type ShipmentState } from './family.js';
 
 /** The context of the shipment resolvers. */
 export interface ShipmentsContext extends OperationContext {

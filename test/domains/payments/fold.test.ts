@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { PaymentEvent } from '../../../src/models/payment.js';
-import { createPaymentFold, paymentPosition, toPayment } from '../../../src/domains/payments/state.js';
+import { createPaymentFold, paymentPosition, toPayment } from '../../../src/domains/payments/family.js';
 import { foldContract, statesAfter } from '../../events/log/fold.contract.js';
 import { paymentEvent } from './events.js';
 

@@ -13,7 +13,7 @@ import {
   paymentsResolvers,
   type PaymentsContext,
 } from '../../../src/domains/payments/resolvers.js';
-import { createPayments } from '../../../src/domains/payments/state.js';
+import { createPayments } from '../../../src/domains/payments/family.js';
 import { toGlobalId } from '../../../src/graphql/relay/relay.js';
 import { createSealer } from '../../../src/lib/sealer.js';
 import { LightAbortController } from '../../../src/lib/async/abort.js';

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { EventBody } from '../../../src/events/webhooks/request.js';
-import { createdTime, createPaymentFamily, readPaymentEvent } from '../../../src/domains/payments/webhook.js';
+import { createdTime, createPaymentFamily, readPaymentEvent } from '../../../src/domains/payments/family.js';
 
 const receivedAt = '2026-01-02T03:04:05.678Z';
 const receivedMs = Date.parse(receivedAt);

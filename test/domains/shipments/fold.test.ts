@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { stages, type ShipmentEvent } from '../../../src/models/shipment.js';
-import { createShipmentFold, toShipment } from '../../../src/domains/shipments/state.js';
+import { createShipmentFold, toShipment } from '../../../src/domains/shipments/family.js';
 import { foldContract, statesAfter } from '../../events/log/fold.contract.js';
 import { shipmentEvent } from './events.js';
 

@@ -8,7 +8,7 @@ import {
   shipmentsResolvers,
   type ShipmentsContext,
 } from '../../../src/domains/shipments/resolvers.js';
-import { createShipments } from '../../../src/domains/shipments/state.js';
+import { createShipments } from '../../../src/domains/shipments/family.js';
 import { LightAbortController } from '../../../src/lib/async/abort.js';
 import { Reads } from '../../../src/store/sql/read-budget.js';
 import { createTestFile } from '../../support/sqlite.js';

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { EventBody } from '../../../src/events/webhooks/request.js';
 import { stages } from '../../../src/models/shipment.js';
-import { createShipmentFamily, readShipmentEvent } from '../../../src/domains/shipments/webhook.js';
+import { createShipmentFamily, readShipmentEvent } from '../../../src/domains/shipments/family.js';
 
 const receivedAt = '2026-01-02T03:04:05.678Z';
 

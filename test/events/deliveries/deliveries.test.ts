@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { sql } from 'kysely';
 import { expect, test, vi } from 'vitest';
-import { createShipmentFamily } from '../../../src/domains/shipments/webhook.js';
+import { createShipmentFamily } from '../../../src/domains/shipments/family.js';
 import { createDeliveryRecorder } from '../../../src/events/deliveries/delivery-recorder.js';
 import type { DeliveryFilter } from '../../../src/events/deliveries/delivery-pages.js';
 import { createDeliveries } from '../../../src/events/deliveries/deliveries.js';

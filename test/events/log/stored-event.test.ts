@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readPaymentEvent } from '../../../src/domains/payments/webhook.js';
+import { readPaymentEvent } from '../../../src/domains/payments/family.js';
 import { readStoredEvent } from '../../../src/events/log/log.js';
 import { LaterJson } from '../../../src/lib/json.js';
 

@@ -14,10 +14,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vit
 import { createLog, type Log } from '../../../src/events/log/log.js';
 import { createReceiver, type Receiver } from '../../../src/events/webhooks/receiver.js';
 import { createSecrets, type Secrets } from '../../../src/events/secrets/secrets.js';
-import { createPaymentFamily } from '../../../src/domains/payments/webhook.js';
+import { createPaymentFamily } from '../../../src/domains/payments/family.js';
 import { createSealer } from '../../../src/lib/sealer.js';
 import { recordDeliveries } from '../../../src/api/webhook-families.js';
-import { createShipmentFamily } from '../../../src/domains/shipments/webhook.js';
+import { createShipmentFamily } from '../../../src/domains/shipments/family.js';
 import type { Database } from '../../../src/store/database.js';
 import { openDatabase } from '../../support/database.js';
 import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';

@@ -7,8 +7,8 @@ import {
   type SignatureFault,
   type SignatureScheme,
 } from '../../../src/events/webhooks/signature.js';
-import { createPaymentFamily } from '../../../src/domains/payments/webhook.js';
-import { createShipmentFamily } from '../../../src/domains/shipments/webhook.js';
+import { createPaymentFamily } from '../../../src/domains/payments/family.js';
+import { createShipmentFamily } from '../../../src/domains/shipments/family.js';
 
 const sent = 1_767_323_045;
 const shipments = createShipmentFamily({ skewSeconds: 300 }).scheme;
