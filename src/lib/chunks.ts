@@ -1,25 +1,53 @@
-/** In bytes. */
-const blockLength = 16 * 1024;
+/** In bytes. Chunks take 250 bytes each besides their own, and a sender may send single bytes. */
+export const blockLength = 16 * 1024;
+/** A block is full with so many chunks, too: each takes some 2 µs. */
+const blockChunks = 1_000;
 
-/**
- * The chunks of a body. Each takes 250 bytes besides its own, and a sender may send single bytes: short ones are copied
- * into blocks of 16 KiB.
- */
-export class Chunks {
-  readonly #complete: Buffer[] = [];
-  #block: Buffer | undefined;
+/** Short chunks, copied into one; a single one is not copied. */
+export class Block {
+  #held: Buffer | undefined;
   #filled = 0;
+  #chunks = 0;
 
+  /** Whether there is room for a chunk. */
+  fits({ length }: Buffer): boolean {
+    return this.#filled + length <= blockLength && this.#chunks < blockChunks;
+  }
+
+  /** Adds a chunk that fits, and is shorter than a block. */
   add(chunk: Buffer): void {
-    if (chunk.length >= blockLength || this.#filled + chunk.length > blockLength) this.#endBlock();
-    if (chunk.length >= blockLength) return void this.#complete.push(chunk);
-    if (!this.#block) this.#block = chunk;
+    if (!this.#held) this.#held = chunk;
     else {
-      if (this.#block.length < blockLength) this.#block = Buffer.concat([this.#block], blockLength);
-      chunk.copy(this.#block, this.#filled);
+      if (this.#held.length < blockLength) this.#held = Buffer.concat([this.#held], blockLength);
+      chunk.copy(this.#held, this.#filled);
     }
     this.#filled += chunk.length;
-    return undefined;
+    this.#chunks += 1;
+  }
+
+  /** Returns what was added, and is empty then; undefined if there is nothing. */
+  take(): Buffer | undefined {
+    const held = this.#held;
+    const filled = this.#filled;
+    this.#held = undefined;
+    this.#filled = 0;
+    this.#chunks = 0;
+    if (held === undefined) return undefined;
+    const block = held.subarray(0, filled);
+    // Of a block that is hardly filled, the rest is not kept.
+    return filled * 2 < held.length ? Buffer.from(block) : block;
+  }
+}
+
+/** The chunks of a body, the short ones joined in blocks. */
+export class Chunks {
+  readonly #complete: Buffer[] = [];
+  readonly #block = new Block();
+
+  add(chunk: Buffer): void {
+    if (!this.#block.fits(chunk)) this.#endBlock();
+    if (chunk.length >= blockLength) this.#complete.push(chunk);
+    else this.#block.add(chunk);
   }
 
   /** The whole; a single chunk is not copied. */
@@ -30,13 +58,11 @@ export class Chunks {
 
   clear(): void {
     this.#complete.length = 0;
-    this.#block = undefined;
-    this.#filled = 0;
+    this.#block.take();
   }
 
   #endBlock(): void {
-    if (this.#block) this.#complete.push(this.#block.subarray(0, this.#filled));
-    this.#block = undefined;
-    this.#filled = 0;
+    const block = this.#block.take();
+    if (block) this.#complete.push(block);
   }
 }

@@ -1,6 +1,7 @@
 import { IncomingMessage } from 'node:http';
-import { maxBodyBytes } from '../../events/webhooks/request.js';
 import { isTurnShort } from '../../lib/async/pace.js';
+import { maxBodyBytes } from '../../events/webhooks/request.js';
+import { Block, blockLength } from '../../lib/chunks.js';
 import type { Holding } from '../../lib/memory/ledger.js';
 import { longReading, type Admission } from '../operation/admission.js';
 import type { ReadingTurns } from './reading-turns.js';
@@ -8,10 +9,6 @@ import { pathOf } from './request-guards.js';
 
 /** The path of websockets. */
 const websocketPath = '/graphql';
-/** In bytes. Chunks take 250 bytes each besides their own, and a client may send single bytes. */
-const blockLength = 16 * 1024;
-/** A block is full with so many chunks, too: each takes some 2 µs. */
-const blockChunks = 1_000;
 /** What a request takes in the heap besides. */
 const headBytes = 2_000;
 /** In bytes: so little more is not charged yet. */
@@ -24,10 +21,8 @@ const littleMore = 1024;
  */
 export class IncomingRequest extends IncomingMessage {
   private offered: boolean | null | undefined;
-  /** Of the body, what is still to be pushed on: a chunk or, once there is a second one, a block that they fill. */
-  private held: Buffer | undefined;
-  private filled = 0;
-  private chunks = 0;
+  /** Of the body, what is still to be pushed on. */
+  private readonly block = new Block();
   private cutOff: (() => void) | undefined;
   protected received = 0;
 
@@ -51,9 +46,8 @@ export class IncomingRequest extends IncomingMessage {
       if (chunk === null && this.cutOff) this.socket.off('close', this.cutOff);
       return chunk === null ? super.push(null) : this.pushOn(chunk);
     }
-    const fits = this.filled + chunk.length <= blockLength && this.chunks < blockChunks;
-    const wantsMore = fits || this.pushHeld();
-    this.hold(chunk);
+    const wantsMore = this.block.fits(chunk) || this.pushHeld();
+    this.block.add(chunk);
     return wantsMore;
   }
 
@@ -78,25 +72,9 @@ export class IncomingRequest extends IncomingMessage {
     return this.headers['content-length'] === String(length);
   }
 
-  private hold(chunk: Buffer): void {
-    if (!this.held) this.held = chunk;
-    else {
-      if (this.held.length < blockLength) this.held = Buffer.concat([this.held], blockLength);
-      chunk.copy(this.held, this.filled);
-    }
-    this.filled += chunk.length;
-    this.chunks += 1;
-  }
-
   private pushHeld(): boolean {
-    const { held, filled } = this;
-    this.held = undefined;
-    this.filled = 0;
-    this.chunks = 0;
-    if (held === undefined) return true;
-    const block = held.subarray(0, filled);
-    // Of a block that is hardly filled, the rest is not kept.
-    return this.pushOn(filled * 2 < held.length ? Buffer.from(block) : block);
+    const block = this.block.take();
+    return block === undefined || this.pushOn(block);
   }
 }
 
