@@ -7,7 +7,7 @@ import type { GraphQLSchema } from 'graphql';
 import type { MakeContext } from '../api/context.js';
 import type { Feed } from '../events/feed/feed.js';
 import type { Receiver } from '../events/webhooks/receiver.js';
-import { maxBodyBytes } from '../events/webhooks/request.js';
+import { maxBodyBytes } from '../lib/body-limit.js';
 import type { Session } from '../domains/sessions/session.js';
 import type { Sessions } from '../domains/sessions/sessions.js';
 import type { Database } from '../store/database.js';

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { maxBodyBytes } from '../../lib/body-limit.js';
 import { isObject, withoutMark } from '../../lib/json.js';
 import type { Delivery } from './delivery.js';
 
@@ -30,8 +31,6 @@ export class Refusal extends Error {
   }
 }
 
-/** How large the body of a request may be, a delivery's or any other. */
-export const maxBodyBytes = 1024 * 1024;
 /** How much of an unwanted body is read and discarded: what is allowed, plus 16 MiB that may be in transit. */
 export const maxDiscardedBytes = 17 * maxBodyBytes;
 

@@ -1,6 +1,6 @@
 import { IncomingMessage } from 'node:http';
 import { isTurnShort } from '../../lib/async/pace.js';
-import { maxBodyBytes } from '../../events/webhooks/request.js';
+import { maxBodyBytes } from '../../lib/body-limit.js';
 import { Block, blockLength } from '../../lib/chunks.js';
 import type { Holding } from '../../lib/memory/ledger.js';
 import { longReading, type Admission } from '../operation/admission.js';

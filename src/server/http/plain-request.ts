@@ -3,7 +3,7 @@ import { isObject } from '../../lib/json.js';
 import { costHeader } from '../operation/cost/cost-report.js';
 
 /** A longer body is hardly ever repeated, and is left to the usual way, which has a bound of its own. */
-const maxBodyBytes = 16 * 1024;
+const maxPlainBytes = 16 * 1024;
 
 /** Whether it is a POST of plain JSON whose length is given. */
 export function isPlain({ method, url, headers }: IncomingMessage): boolean {
@@ -14,7 +14,7 @@ export function isPlain({ method, url, headers }: IncomingMessage): boolean {
     headers['content-type'] === 'application/json' &&
     headers['content-encoding'] === undefined &&
     headers['transfer-encoding'] === undefined &&
-    Number(headers['content-length']) <= maxBodyBytes
+    Number(headers['content-length']) <= maxPlainBytes
   );
 }
 

@@ -2,6 +2,7 @@ import { STATUS_CODES, type IncomingMessage, type RequestListener, type ServerRe
 import { isIP, type Socket } from 'node:net';
 import { createPace } from '../../lib/async/pace.js';
 import type { Holding, MemoryLedger } from '../../lib/memory/ledger.js';
+import { maxBodyBytes } from '../../lib/body-limit.js';
 import { maxDiscardedBytes } from '../../events/webhooks/request.js';
 import { longReading } from '../operation/admission.js';
 import { noStore, requestId } from './response-headers.js';
@@ -184,11 +185,8 @@ export interface Answer {
 /** Gives the answer to a request that is refused before it reaches a route. */
 type Refuse = (request: IncomingMessage, status: number, fault: string) => Answer;
 
-/** A connection is kept if no more than this is announced of a body that nobody reads. */
-const smallBody = 1024 * 1024;
-
 /**
- * Answers, even if the body is not read. The connection is kept if the body is short; else it is closed once the body
+ * Answers, even if the body is not read. The connection is kept if the body is not too long; else it is closed once the body
  * has ended, or `maxDiscardedBytes` of it have arrived: a sender that is cut off while it writes may never see the answer.
  */
 export function respond(
@@ -198,7 +196,7 @@ export function respond(
 ) {
   const length = { 'content-length': Buffer.byteLength(body) };
   const allHeaders = { ...headers, ...length, 'x-content-type-options': 'nosniff' };
-  if (request.complete || request.destroyed || announcedLength(request) <= smallBody) {
+  if (request.complete || request.destroyed || announcedLength(request) <= maxBodyBytes) {
     response.writeHead(status, allHeaders).end(body);
     return;
   }
@@ -226,7 +224,8 @@ function discard(request: IncomingMessage): void {
 export function boundUnreadBody(next: RequestListener): RequestListener {
   return (request, response) => {
     // Before Node.js discards it, which would take no turns.
-    if (announcedLength(request) > smallBody) response.prependOnceListener('finish', () => readRest(request));
+    if (announcedLength(request) > maxBodyBytes)
+      response.prependOnceListener('finish', () => readRest(request));
     next(request, response);
   };
 }

@@ -4,7 +4,7 @@ import { maxCalls, maxMebibytes } from '../../../src/domains/notes/paging/note-l
 import { maxScannedNotes } from '../../../src/domains/notes/paging/pager.js';
 import { maxValues as maxDeliveryValues } from '../../../src/domains/webhooks/resolvers.js';
 import { maxValues } from '../../../src/events/feed/selection.js';
-import { maxBodyBytes } from '../../../src/events/webhooks/request.js';
+import { maxBodyBytes } from '../../../src/lib/body-limit.js';
 import { defaultPageSize, maxEntities, maxPageSize } from '../../../src/graphql/relay/relay.js';
 import {
   maxCharacters,
