@@ -1,6 +1,13 @@
 import type { SecretsHistory } from '../secrets/secrets.js';
 import { headerValues, type Refusal, type WebhookRequest } from '../webhooks/request.js';
-import { findSignatureFault, mayMatch, parseTime, type SignatureScheme } from '../webhooks/signature.js';
+import {
+  findSignatureFault,
+  maxElements,
+  mayMatch,
+  parseTime,
+  readElements,
+  type SignatureScheme,
+} from '../webhooks/signature.js';
 import type { WebhookFamily } from '../webhooks/webhook-family.js';
 
 /** A delivery that was refused. */
@@ -87,12 +94,11 @@ function wrongSignature({ request, family: { scheme } }: Refused, genuine: boole
 function malformation({ request, family: { scheme } }: Refused): string {
   const headers = headerValues(request, scheme.header);
   if (headers.length > 1) return `it was sent ${headers.length} times`;
-  const elements = headers[0]!.split(',').map((element) => element.trim());
-  if (elements.length > 8) return `it has ${elements.length} elements, and at most 8 are accepted`;
-  const times = elements.filter((element) => element.startsWith('t='));
-  if (times.length !== 1)
-    return `it has ${times.length === 0 ? 'no' : times.length} \`t\`, the time of signing`;
-  return '`t`, the time of signing, is not in plain decimal digits';
+  const read = readElements(headers[0]!);
+  if (!('count' in read)) return '`t`, the time of signing, is not in plain decimal digits';
+  const { fault, count } = read;
+  if (fault === 'elements') return `it has ${count} elements, and at most ${maxElements} are accepted`;
+  return `it has ${count === 0 ? 'no' : count} \`t\`, the time of signing`;
 }
 
 function ageOf({ request, family: { scheme }, now }: Refused): number {

@@ -28,7 +28,8 @@ export interface SignatureHeader {
   readonly signatures: readonly Buffer[];
 }
 
-const maxElements = 8;
+/** In a header; each takes time to compare. */
+export const maxElements = 8;
 const digestBytes = 32;
 
 /**
@@ -37,7 +38,7 @@ const digestBytes = 32;
  */
 export function parseSignature(header: string, versions: readonly string[]): SignatureHeader | undefined {
   const read = readElements(header);
-  if (!read) return undefined;
+  if ('fault' in read) return undefined;
   const signatures = read.elements
     .filter(([scheme]) => versions.includes(scheme))
     .flatMap(([, value]) => decodeDigest(value) ?? []);
@@ -46,7 +47,8 @@ export function parseSignature(header: string, versions: readonly string[]): Sig
 
 /** The time in a header, as it was written; undefined where `parseSignature` is. */
 export function parseTime(header: string): string | undefined {
-  return readElements(header)?.t;
+  const read = readElements(header);
+  return 'fault' in read ? undefined : read.t;
 }
 
 /**
@@ -93,14 +95,24 @@ function hmac(secret: string, parts: readonly (string | Buffer)[]): Buffer {
 
 type Element = readonly [scheme: string, value: string];
 
-function readElements(
-  header: string,
-): { readonly t: string; readonly elements: readonly Element[] } | undefined {
+/** The time in a header, as it was written, and all its elements. */
+interface Elements {
+  readonly t: string;
+  readonly elements: readonly Element[];
+}
+
+/** Why a header cannot be read: it has too many elements, not one time, or a time that is not in plain digits. */
+type HeaderFault =
+  { readonly fault: 'elements' | 'times'; readonly count: number } | { readonly fault: 'digits' };
+
+/** Reads a header as far as the family does not matter. */
+export function readElements(header: string): Elements | HeaderFault {
   const elements = header.split(',').map(splitElement);
-  if (elements.length > maxElements) return undefined;
+  if (elements.length > maxElements) return { fault: 'elements', count: elements.length };
   const times = elements.filter(([scheme]) => scheme === 't');
-  const t = times[0]?.[1] ?? '';
-  return times.length === 1 && /^[0-9]+$/.test(t) ? { t, elements } : undefined;
+  if (times.length !== 1) return { fault: 'times', count: times.length };
+  const [[, t]] = times as [Element];
+  return /^[0-9]+$/.test(t) ? { t, elements } : { fault: 'digits' };
 }
 
 /** The scheme and its value, split at the first `=`; an element without one has an empty value. */
