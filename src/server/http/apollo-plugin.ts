@@ -121,8 +121,8 @@ class OperationListener implements GraphQLRequestListener<Context> {
     for (const error of errors) this.#contextOfError.set(error, contextValue);
     const anonymous = errors.filter(({ originalError }) => originalError instanceof NotSignedIn);
     if (anonymous.length === 0) return;
-    const fault = this.#options.callers.faultOf(Object.fromEntries(request.http?.headers ?? []));
-    if (fault !== undefined) for (const error of anonymous) error.message = `Sign in first: ${fault}.`;
+    const message = this.#options.callers.signInFirst(Object.fromEntries(request.http?.headers ?? []));
+    if (message !== undefined) for (const error of anonymous) error.message = message;
   }
 
   async willSendResponse({

@@ -22,10 +22,11 @@ export interface Callers {
   /** The id of the session that `find` has lately found by these credentials; it may have ended since. */
   idOf(headers: IncomingHttpHeaders, isRead?: boolean): string | undefined;
   /**
-   * Why `find` finds no session by these headers, without repeating them; undefined if they merely lack credentials.
-   * That no cookie counts from the page's origin is said even without one, since `signIn` sets none there.
+   * The message for whoever has to sign in: why `find` finds no session by these headers, without repeating them.
+   * Undefined if they merely lack credentials. That no cookie counts from the page's origin is said even without one,
+   * since `signIn` sets none there.
    */
-  faultOf(headers: CredentialHeaders, isRead?: boolean): string | undefined;
+  signInFirst(headers: CredentialHeaders, isRead?: boolean): string | undefined;
 }
 
 /** What else counts for who is calling. */
@@ -73,6 +74,16 @@ export function createCallers(
     return bearer(authorization) ?? (isCounted(headers, isRead) ? sessionCookie(cookie) : undefined);
   }
 
+  function faultOf(headers: CredentialHeaders, isRead: boolean): string | undefined {
+    const { authorization, origin, cookie } = headers;
+    const isByCookie = bearer(authorization) === undefined && sessionCookie(cookie) !== undefined;
+    if (authorization && !isByCookie) return notBearer;
+    if (origin !== undefined && !allows(origin)) return foreign;
+    if (!isByCookie) return undefined;
+    if (isCounted(headers, isRead)) return deadCookie;
+    return isRead ? notOwnPage : noOrigin;
+  }
+
   return {
     find(headers, { given, isRead = false } = {}) {
       const token = given == null ? tokenIn(headers, isRead) : bearer(given);
@@ -83,14 +94,9 @@ export function createCallers(
       const token = tokenIn(headers, isRead);
       return token === undefined ? undefined : sessions.idOf(token);
     },
-    faultOf(headers, isRead = false) {
-      const { authorization, origin, cookie } = headers;
-      const isByCookie = bearer(authorization) === undefined && sessionCookie(cookie) !== undefined;
-      if (authorization && !isByCookie) return notBearer;
-      if (origin !== undefined && !allows(origin)) return foreign;
-      if (!isByCookie) return undefined;
-      if (isCounted(headers, isRead)) return deadCookie;
-      return isRead ? notOwnPage : noOrigin;
+    signInFirst(headers, isRead = false) {
+      const fault = faultOf(headers, isRead);
+      return fault === undefined ? undefined : `Sign in first: ${fault}.`;
     },
   };
 }

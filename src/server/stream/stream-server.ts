@@ -72,7 +72,7 @@ export interface StreamOptions {
 /** Proxies usually cut off what is silent for 20 seconds or more. */
 const defaultBeatMs = 12_000;
 /** Streams of one user, as many as operations on one websocket. */
-const maxPerUser = 1_000;
+const maxStreamsPerUser = 1_000;
 
 /** Streams over the same fan-out as websockets. */
 export function createStreams(options: StreamOptions): GraphqlStreams {
@@ -89,7 +89,7 @@ export function createStreams(options: StreamOptions): GraphqlStreams {
   function openStream(answer: Answer, user: string): Stream | undefined {
     const { ledger } = admission;
     const theirs = users.get(user) ?? 0;
-    if (theirs >= maxPerUser) return undefined;
+    if (theirs >= maxStreamsPerUser) return undefined;
     users.set(user, theirs + 1);
     const leaving = ledger.open(user, 'leaving', () => answer.cut());
     const stream = new Stream(answer, shared.get(answer.format)!, feed.cursor, leaving);
@@ -240,13 +240,11 @@ function refuseBy(
   const extensions = costReport(headers[costHeader], context);
   meter.refused('stream', shown);
   meter.note({ transport: 'stream', type: operation?.operation, operation }, context, shown);
-  const fault = shown.some(isUnauthenticated) ? callers.faultOf(headers, method === 'GET') : undefined;
+  const message = shown.some(isUnauthenticated) ? callers.signInFirst(headers, method === 'GET') : undefined;
   answer.refuseAll(
-    fault === undefined
+    message === undefined
       ? shown
-      : shown.map((error) =>
-          isUnauthenticated(error) ? { ...error, message: `Sign in first: ${fault}.` } : error,
-        ),
+      : shown.map((error) => (isUnauthenticated(error) ? { ...error, message } : error)),
     extensions,
   );
 }
