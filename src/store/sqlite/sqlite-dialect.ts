@@ -10,16 +10,16 @@ import {
   type Driver,
   type QueryResult,
 } from 'kysely';
-import { createMutex, type Mutex } from '../../lib/async/mutex.js';
 import { checkBound, transactionEnded, type Bound } from '../sql/parameters.js';
 import type { Tables } from '../sql/schema.js';
-import type { Outcome } from './sqlite-statements.js';
+import type { StatementResult } from './sqlite-statements.js';
+import { createWriterLock, type WriterLock } from './writer-lock.js';
 
 const turnMs = 5_000;
 
 /** The connection that only reads, in this thread. */
 export interface Reader {
-  run(sql: string, parameters: Bound): Outcome;
+  run(sql: string, parameters: Bound): StatementResult;
   stop(): void;
 }
 
@@ -28,10 +28,10 @@ export interface SqliteParts {
   readonly reader: Reader;
   /** The connection that writes, wherever it is. */
   readonly writer: {
-    run(sql: string, parameters: Bound): Promise<Outcome>;
+    run(sql: string, parameters: Bound): Promise<StatementResult>;
     stop(): Promise<void>;
     /** Held by whoever uses the writer: a transaction from begin to end, any other statement by itself. */
-    readonly lock: Mutex;
+    readonly lock: WriterLock;
   };
 }
 
@@ -57,7 +57,7 @@ class SqliteConnection implements DatabaseConnection {
     };
   }
 
-  async #run(sql: string, values: Bound, reads: boolean): Promise<Outcome> {
+  async #run(sql: string, values: Bound, reads: boolean): Promise<StatementResult> {
     const { reader, writer } = this.#parts;
     if (this.#ending) throw new Error(transactionEnded);
     if (this.#release) return writer.run(sql, values);
@@ -147,7 +147,7 @@ export function createKysely({ run }: Pick<Reader, 'run'>): Kysely<Tables> {
   const writer = {
     run: async (...statement: Parameters<typeof run>) => run(...statement),
     stop: async () => undefined,
-    lock: createMutex(turnMs),
+    lock: createWriterLock(turnMs),
   };
   return new Kysely<Tables>({ dialect: createSqliteDialect({ reader, writer }) });
 }

@@ -3,7 +3,7 @@ import { createCache } from '../../lib/cache/cache.js';
 import type { Bound, Parameter } from '../sql/parameters.js';
 
 /** The outcome of a statement: its rows if it returns any columns, else how many rows it changed. */
-export interface Outcome {
+export interface StatementResult {
   readonly rows: readonly unknown[];
   readonly changes?: number;
 }
@@ -60,7 +60,7 @@ export function createStatements(database: InstanceType<typeof DatabaseSync>) {
   };
 
   return {
-    run(sql: string, parameters: Bound): Outcome {
+    run(sql: string, parameters: Bound): StatementResult {
       try {
         const { statement, returnsRows, takes } = prepared(sql);
         // SQLite binds NULL where a parameter is missing.

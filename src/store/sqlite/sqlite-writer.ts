@@ -1,10 +1,10 @@
 import { DatabaseSync } from '@photostructure/sqlite';
-import { createMutex, type Mutex } from '../../lib/async/mutex.js';
 import { answerRequests, Thread } from '../../lib/async/thread.js';
 import type { Bound } from '../sql/parameters.js';
 import type { AnyProcedure, Procedure } from '../sql/writer-procedure.js';
 import { createKysely } from './sqlite-dialect.js';
-import { createStatements, SqliteError, toSqliteError, type Outcome } from './sqlite-statements.js';
+import { createStatements, SqliteError, toSqliteError, type StatementResult } from './sqlite-statements.js';
+import { createWriterLock, type WriterLock } from './writer-lock.js';
 
 /** A request to the writer: open the database, run a statement, load or call a procedure, or close the database. */
 type WriterRequest =
@@ -23,9 +23,9 @@ const handoverMs = 1_000;
 /** The only connection that writes, in its own thread, where an fsync blocks nobody else. */
 export interface Writer {
   /** See `SqliteParts`. */
-  readonly lock: Mutex;
+  readonly lock: WriterLock;
   /** Runs one statement; statements run in the order of the calls. */
-  run(sql: string, parameters: Bound): Promise<Outcome>;
+  run(sql: string, parameters: Bound): Promise<StatementResult>;
   /** Resolves when the thread has ended unexpectedly: nothing more can be written. */
   readonly lost: Promise<Error>;
   /** Prepares a procedure in the thread, and returns a function that runs it there, with the writer to itself. */
@@ -57,11 +57,11 @@ export async function startWriter(
     throw error;
   }
 
-  const writerLock = createMutex(turnMs);
+  const writerLock = createWriterLock(turnMs);
   let isStopping = false;
   return {
     lock: writerLock,
-    run: (sql, parameters) => ask({ sql, parameters }) as Promise<Outcome>,
+    run: (sql, parameters) => ask({ sql, parameters }) as Promise<StatementResult>,
     lost: thread.ended.then((cause) => (isStopping ? new Promise<Error>(() => undefined) : cause)),
     async procedure<S, I, O>({ name }: Procedure<S, I, O>, settings: S) {
       await ask({ load: name, settings });

@@ -1,13 +1,13 @@
-/** A lock with one holder at a time, granted in the order of requests. */
-export interface Mutex {
+/** The lock on the connection that writes: it has one holder at a time, and is granted in the order of requests. */
+export interface WriterLock {
   /** Takes the lock and resolves with the function that releases it; rejects if it is not free in time. */
   acquire(): Promise<() => void>;
   /** Does the work while holding the lock. */
   run<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** A mutex whose callers wait at most `patienceMs` for the lock. */
-export function createMutex(patienceMs: number): Mutex {
+/** A lock whose callers wait at most `patienceMs` for the lock. */
+export function createWriterLock(patienceMs: number): WriterLock {
   const waiting: (() => void)[] = [];
   let locked = false;
 
