@@ -4,7 +4,7 @@ import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
 import { createDrain } from '../../src/server/http/graceful-shutdown.js';
-import { perUser } from '../../src/server/operation/admission.js';
+import { maxOperationsPerUser } from '../../src/server/operation/admission.js';
 import { transports } from '../server/live/transports.js';
 import { openSocket, type RawSocket } from '../server/sockets.js';
 import { seriesIn } from '../support/metrics.js';
@@ -191,7 +191,8 @@ describe('a gateway that is stopped', () => {
     const before = await open(gateway.url, token, subscription);
     delayNotes({ kind: 'delay', ms: 60_000 });
     const asking = await connectSocket();
-    for (let id = 0; id < perUser; id += 1) subscribe(asking, `${id}`, '{ notes { nodes { id } } }');
+    for (let id = 0; id < maxOperationsPerUser; id += 1)
+      subscribe(asking, `${id}`, '{ notes { nodes { id } } }');
     await notesRequested();
     const late = open(gateway.url, token, subscription);
     await expect.poll(openTransports).toBe(3);

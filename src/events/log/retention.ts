@@ -121,15 +121,15 @@ function partitionsOf(database: Database, { log }: Telemetry): EventPartitions |
   return database.engine === 'postgres' ? new EventPartitions(database, log) : undefined;
 }
 
-type EventRow = Pick<EventTable, 'seq' | 'received_at'>;
+type AgeRow = Pick<EventTable, 'seq' | 'received_at'>;
 
-function readStep(db: Executor, after: number): Promise<readonly EventRow[]> {
+function readStep(db: Executor, after: number): Promise<readonly AgeRow[]> {
   const events = db.selectFrom('events').select(['seq', 'received_at']).where('seq', '>', after);
   return events.orderBy('seq').limit(stepSize).execute();
 }
 
 /** The last row of a full step, if it is dated after `now`: that says nothing about the age of those behind it. */
-function endToPass(rows: readonly EventRow[], now: number): EventRow | undefined {
+function endToPass(rows: readonly AgeRow[], now: number): AgeRow | undefined {
   const last = rows[stepSize - 1];
   return last && last.received_at > now ? last : undefined;
 }

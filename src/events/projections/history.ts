@@ -37,7 +37,7 @@ interface Asked {
 }
 
 /** An event's row; texts that were too long for the first read are null, and `entity` is only read if needed. */
-interface EventRow {
+interface HistoryRow {
   readonly seq: number;
   readonly event: string | null;
   readonly entity: string | null;
@@ -50,7 +50,7 @@ interface Pages {
 }
 
 /** A row, with the place of its page among those that were asked for. */
-type PageRow = EventRow & { readonly slot: number };
+type PageRow = HistoryRow & { readonly slot: number };
 
 /** The statements that read pages of one database, by the shapes of these: building one takes longer than running it. */
 export type PageStatements = Cache<Prepared<Pages, PageRow>>;
@@ -185,7 +185,7 @@ async function readEvents<E, S>(
 /** The events of these rows, by number; texts too long for the first read are read now, if they still exist. */
 async function eventsOf<E, S>(
   source: Source<E, S>,
-  rows: readonly EventRow[],
+  rows: readonly HistoryRow[],
 ): Promise<ReadonlyMap<number, StoredEvent<E>>> {
   const short = rows.filter(({ event }) => event !== null);
   source.reads.take(short.reduce((sum, { event, entity }) => sum + event!.length + (entity?.length ?? 0), 0));
@@ -212,11 +212,14 @@ async function readLong<E, S>(
       .selectFrom('events')
       .select(['seq', ...texts])
       .where('seq', 'in', numbers);
-    return (await read.execute()).map((row) => toStoredEvent(source, row as EventRow));
+    return (await read.execute()).map((row) => toStoredEvent(source, row as HistoryRow));
   });
 }
 
-function toStoredEvent<E, S>({ show }: Source<E, S>, { seq, event: text, entity }: EventRow): StoredEvent<E> {
+function toStoredEvent<E, S>(
+  { show }: Source<E, S>,
+  { seq, event: text, entity }: HistoryRow,
+): StoredEvent<E> {
   const event = readStoredEvent(text!) as E;
   return { ...(show ? show(event, () => JSON.parse(entity!) as S) : event), seq };
 }

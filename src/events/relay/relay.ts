@@ -5,7 +5,7 @@ import { OutageLog } from '../../lib/telemetry/outage-log.js';
 import { createWarnings, type Warn } from '../../lib/telemetry/rate-limited-log.js';
 import { openNatsStream, type NatsStream } from './nats-stream.js';
 import { Publisher, type PublisherOptions } from './publisher.js';
-import { openStretch, type Stretch } from './stretch.js';
+import { openStretch, type RelayedStretch } from './stretch.js';
 
 /** Carries committed entries to all replicas, as fast as it can and no more than that: the log is in the database. */
 export interface Relay {
@@ -17,7 +17,7 @@ export interface Relay {
   stop(): Promise<void>;
 }
 
-type Hear = (stretch: Stretch | undefined) => void;
+type Hear = (stretch: RelayedStretch | undefined) => void;
 
 /** `PublisherOptions`, and the NATS servers that carry the entries. */
 export interface RelayOptions extends PublisherOptions {

@@ -2,7 +2,7 @@ import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import type { LogEntry } from '../log/log.js';
 import type { Place } from '../log/log-position.js';
 import type { Relay } from './relay.js';
-import type { Stretch } from './stretch.js';
+import type { RelayedStretch } from './stretch.js';
 
 /** The relay whose entries are put in order after `place`, and who is told when some have come, or are lacking. */
 export interface RelayedEntriesOptions {
@@ -84,7 +84,7 @@ export class RelayedEntries {
     clearTimeout(this.#timer);
   }
 
-  #hear(stretch: Stretch | undefined): void {
+  #hear(stretch: RelayedStretch | undefined): void {
     if (!stretch) return this.#isInStep ? this.#lack() : undefined;
     const { end, entries } = stretch;
     const place = this.#options.place();
@@ -99,7 +99,7 @@ export class RelayedEntries {
   }
 
   /** Keeps what follows that which is held, or else instead of it. */
-  #hold({ after, entries }: Stretch): void {
+  #hold({ after, entries }: RelayedStretch): void {
     const last = this.#held.at(-1)?.entry;
     if (last?.seq !== after.seq || last.witness !== after.witness) this.#held = [];
     const at = performance.now();

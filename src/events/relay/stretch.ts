@@ -3,7 +3,7 @@ import { entryOf, placeOf, type EventRow, type LogEntry } from '../log/log.js';
 import type { Place } from '../log/log-position.js';
 
 /** Entries that follow each other in the log, as the relay carries them. */
-export interface Stretch {
+export interface RelayedStretch {
   /** The place before the first of them: the predecessor. */
   readonly after: Place;
   /** The place after the last of them. */
@@ -13,7 +13,7 @@ export interface Stretch {
 }
 
 /** A stretch as it is written: its entries are the rows of the log. */
-interface Written extends Omit<Stretch, 'entries'> {
+interface Written extends Omit<RelayedStretch, 'entries'> {
   readonly rows: readonly EventRow[];
 }
 
@@ -65,7 +65,7 @@ function seal(sealer: Sealer, written: Written): string {
 }
 
 /** The stretch in a message; undefined if none of our keys has sealed it. */
-export function openStretch(sealer: Sealer, sealed: string): Stretch | undefined {
+export function openStretch(sealer: Sealer, sealed: string): RelayedStretch | undefined {
   const text = sealer.open(sealed, sealedAs);
   if (text === undefined) return undefined;
   const { after, end, rows } = JSON.parse(text) as Written;

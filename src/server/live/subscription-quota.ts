@@ -24,7 +24,7 @@ export interface Item {
 }
 
 /** What a user may take up on each replica: memory, and fields for any one value. A field takes about a microsecond. */
-export const maxPerUser = { bytes: 64 * 1024 * 1024, fields: 2 * maxCost };
+export const maxHeldPerUser = { bytes: 64 * 1024 * 1024, fields: 2 * maxCost };
 /** In place of a value, if all events of the family concern a group. */
 const everyEvent: readonly unknown[] = [undefined];
 /** Measured with Node.js 24: for a value of a filter by which entries are found. */
@@ -84,7 +84,7 @@ export function weigh({ document, key, parameters, selected, fields }: Weighed):
 /** A quota of at most this much a user, and of what the ledger has room for; `own` bytes are a subscription's own. */
 export function createSubscriptionQuota(
   ledger: MemoryLedger,
-  most = maxPerUser,
+  most = maxHeldPerUser,
   own = bytesPerSubscription,
 ): SubscriptionQuota {
   const users = new Map<string, Held>();

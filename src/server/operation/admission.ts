@@ -33,9 +33,9 @@ export interface Work {
 }
 
 /** How many operations of a user are in progress at once. */
-export const perUser = 8;
+export const maxOperationsPerUser = 8;
 /** How many operations of a network whose users are not known are in progress at once. */
-export const perNetwork = 32;
+export const maxOperationsPerNetwork = 32;
 /** What an operation takes in the heap besides what it was given. */
 const operationBytes = 4_000;
 
@@ -73,7 +73,9 @@ export function createAdmission(ledger: MemoryLedger): Admission {
   const longWork = createPace(1);
   const reading = createPace(readsPerTurn);
   const taking = createPace(takenPerTurn);
-  const turns = createTurns((caller) => (caller.startsWith('network ') ? perNetwork : perUser));
+  const turns = createTurns((caller) =>
+    caller.startsWith('network ') ? maxOperationsPerNetwork : maxOperationsPerUser,
+  );
 
   function workOf(memory: OperationMemory): Work {
     let hasEnded = false;

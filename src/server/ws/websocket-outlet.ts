@@ -25,7 +25,7 @@ export class WebsocketOutlet implements Outlet {
       return;
     }
     const end = `,"id":${JSON.stringify(this.#operationId)}}`;
-    gather(stream);
+    corkUntilTurnEnds(stream);
     for (const [at, payload] of payloads.entries()) {
       const sent = at === payloads.length - 1 ? done : undefined;
       if (payload.length > longPayload) sendShared(socket, payload, end, sent);
@@ -69,7 +69,7 @@ const corked = new Set<Duplex>();
  * Has what a stream is given in this turn of the event loop written at its end, together: most of what a message costs
  * is its system call.
  */
-function gather(stream: Duplex): void {
+function corkUntilTurnEnds(stream: Duplex): void {
   if (corked.has(stream)) {
     if (stream.writableLength <= maxCorkedBytes) return;
     stream.uncork();

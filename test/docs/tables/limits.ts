@@ -20,7 +20,7 @@ import {
   operationMs,
   parseOptions,
 } from '../../../src/server/operation/cost/document-limits.js';
-import { perNetwork, perUser } from '../../../src/server/operation/admission.js';
+import { maxOperationsPerNetwork, maxOperationsPerUser } from '../../../src/server/operation/admission.js';
 import {
   keptHeaders,
   maxAccepted,
@@ -29,7 +29,7 @@ import {
 } from '../../../src/server/http/request-guards.js';
 import { mostSilentBytes } from '../../../src/server/http/reading-turns.js';
 import { requestTimeoutMs, stalledMs } from '../../../src/server/bounded-server.js';
-import { maxPerUser } from '../../../src/server/live/subscription-quota.js';
+import { maxHeldPerUser } from '../../../src/server/live/subscription-quota.js';
 import { maxRunning } from '../../../src/server/ws/graphql-transport-ws.js';
 import { maxIdBytes } from '../../../src/server/ws/socket/operation-ids.js';
 import { maxFragments } from '../../../src/server/ws/socket/arriving.js';
@@ -79,10 +79,10 @@ const operations = [
 ];
 
 const requests = [
-  ['operations in progress, for each user', count(perUser), 'the others wait for their turn'],
+  ['operations in progress, for each user', count(maxOperationsPerUser), 'the others wait for their turn'],
   [
     'operations in progress without a session, for each network',
-    count(perNetwork),
+    count(maxOperationsPerNetwork),
     'the others wait for their turn',
   ],
   ['body of a request or webhook', mebibytes(maxBodyBytes), '`413`'],
@@ -135,12 +135,12 @@ const websockets = [
   ['operation id', `${maxIdBytes} bytes`, 'closed with `4400`'],
   [
     'memory of subscriptions, for each user on each replica',
-    `${mebibytes(maxPerUser.bytes)}: enough for some 16,000 equal subscriptions, or for about a hundred filters of 1,000 ids`,
+    `${mebibytes(maxHeldPerUser.bytes)}: enough for some 16,000 equal subscriptions, or for about a hundred filters of 1,000 ids`,
     rateLimited,
   ],
   [
     'fields in all messages of one event, for each user on each replica',
-    `${count(maxPerUser.fields)}; equal messages count once`,
+    `${count(maxHeldPerUser.fields)}; equal messages count once`,
     rateLimited,
   ],
   [
