@@ -1,26 +1,26 @@
-import { METHODS, type IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { AddressInfo, Server as Listener } from 'node:net';
 import cookie from '@fastify/cookie';
 import cors from '@fastify/cors';
-import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { GraphQLSchema } from 'graphql';
 import type { MakeContext } from '../api/context.js';
 import type { Feed } from '../events/feed/feed.js';
 import type { Receiver } from '../events/webhooks/receiver.js';
-import { maxBodyBytes } from '../lib/body-limit.js';
 import type { Session } from '../domains/sessions/session.js';
 import type { Sessions } from '../domains/sessions/sessions.js';
 import type { Database } from '../store/database.js';
 import type { Telemetry } from '../lib/telemetry/telemetry.js';
 import { userCaller, type MemoryLedger } from '../lib/memory/ledger.js';
+import { createApp } from './app.js';
 import { createAllowedOrigins, ownOrigins } from './operation/allowed-origins.js';
 import { createBoundedServer } from './bounded-server.js';
 import { cookieNameOf, createCallers } from './operation/authenticate.js';
-import { boundUnreadBody, createHostCheck, guardHost, refuseMalformed } from './http/request-guards.js';
-import { createDrain } from './http/graceful-shutdown.js';
+import { createHostCheck, guardHost } from './http/request-guards.js';
+import { createDrain, type Drain } from './http/graceful-shutdown.js';
 import { Fanout } from './live/fanout.js';
 import { GraphqlHttp } from './http/apollo.js';
-import { dataHeaders, noStore, requestId, setHeaders } from './http/response-headers.js';
+import { requestId, setHeaders } from './http/response-headers.js';
 import { CompiledQueries } from './http/compiled-queries.js';
 import type { TrustedDocuments } from './documents/trusted-documents.js';
 import { createMeter } from './operation/operation-metrics.js';
@@ -29,22 +29,13 @@ import { serveMetrics, startMetricsServer } from './http/metrics-server.js';
 import { serveClientPackage } from './pages/client-package.js';
 import { serveFrontDoor } from './pages/front-door.js';
 import { servePages, type PageSettings } from './pages/pages.js';
-import {
-  refuse,
-  refuseEarly,
-  serveGraphql,
-  serveHealth,
-  serveNothing,
-  serveSchema,
-  type Fault,
-} from './http/routes.js';
-import { createAdmission, OverloadedRequest, overloaded, retryAfterSeconds } from './operation/admission.js';
-import { createCallerOfRequest, trustProxyOf } from './http/client-address.js';
+import { refuseEarly, serveGraphql, serveHealth, serveSchema } from './http/routes.js';
+import { createAdmission } from './operation/admission.js';
+import { createCallerOfRequest } from './http/client-address.js';
 import { createClientConnections } from './http/client-connections.js';
 import { createRules } from './operation/operation-rules.js';
 import { serveDocs } from './pages/docs-pages.js';
-import { serveWebhooks } from './http/webhook-route.js';
-import { createStreams } from './stream/stream-server.js';
+import { createStreams, type GraphqlStreams } from './stream/stream-server.js';
 import { createGraphqlSockets } from './ws/websocket-server.js';
 
 /** The HTTP server, with every route and the websockets. */
@@ -98,103 +89,24 @@ export interface ServerOptions {
   readonly streamBeatMs: number | undefined;
 }
 
-/** Node.js accepts no longer address than this. */
-const maxPath = 16 * 1024;
 const preflightSeconds = 600;
 /** New connections that the system keeps until they are accepted; it tries one more again only after a second. */
 const backlog = 4_096;
 
 /** Listens, with every route; rejects if it cannot listen at this address. */
 export async function startServer(options: ServerOptions): Promise<Server> {
-  const { host, port, publicUrl, schema, sessions, receiver, database, telemetry, ledger } = options;
+  const { host, port, publicUrl, telemetry } = options;
   let allowed: ReadonlySet<string> = new Set();
   /** Set once it listens: while it drains, its server has no address any more. */
   let url = '';
-  const origins = createAllowedOrigins(() => allowed, telemetry);
-  const callers = createCallers(sessions, origins, cookieNameOf(publicUrl));
-  const rules = createRules(options);
-  const fail = (error: Fault, request: FastifyRequest, reply: FastifyReply) => {
-    const status = error.statusCode ?? 500;
-    if (error instanceof OverloadedRequest)
-      return reply.code(status).header('retry-after', retryAfterSeconds).send(overloaded);
-    if (status >= 500) telemetry.log.error({ err: error, requestId: request.id }, 'a request failed');
-    return refuse(request, reply, status, error.message, error.extensions?.code);
-  };
-  const drain = createDrain({
-    hurry() {
-      telemetry.log.warn(
-        'requests take long: the calls that they wait for are ended, so that they are answered before shutdown',
-      );
-      // Before their queries fail: clients ask those again elsewhere.
-      sockets.restart();
-      options.abandonCalls();
-    },
-    onCutOff: (requests) =>
-      telemetry.log.warn({ requests }, 'requests were cut off, since they were not answered before shutdown'),
-  });
-  const admission = createAdmission(ledger);
-  const callerOfRequest = createCallerOfRequest(options.trustProxy);
-  const laneOf = (request: IncomingMessage) =>
-    callers.idOf(request.headers, request.method === 'GET') ?? callerOfRequest(request);
-  const connections = createClientConnections(ledger, telemetry);
-  const bounds = { admission, connections, callerOfRequest, laneOf };
-  const meter = createMeter(telemetry);
-  const compiledQueries = options.compiledQueries
-    ? new CompiledQueries({
-        schema,
-        costs: rules.costs,
-        documents: options.documents,
-        admission,
-        meter,
-        isOpen: () => !drain.begun,
-        callerOf(request, { caller }) {
-          if (!caller) return callerOfRequest(request);
-          return connections.protect(request.socket, userCaller(caller.userId));
-        },
-        makeContext(request, response, handed, began) {
-          const found = callers.find(request.headers);
-          const make = (session: Session | undefined) =>
-            options.makeContext({
-              session,
-              began,
-              signal: () => operationSignal(response, handed.admitted?.memory),
-              hasLeft: () => response.closed,
-              requestId: requestId(request.headers['x-request-id']),
-              headers: request.headers,
-            });
-          return found instanceof Promise ? found.then(make) : make(found);
-        },
-      })
-    : undefined;
+  const shared = createShared(options, () => allowed);
+  const drain = drainOf(options, () => sockets.restart());
+  const compiledQueries = options.compiledQueries ? compiledQueriesOf(options, shared, drain) : undefined;
   const hostFault = createHostCheck(options.allowedHosts);
-  const app = fastify({
-    bodyLimit: maxBodyBytes,
-    serverFactory(handler) {
-      const others = boundUnreadBody(compiledQueries?.before(handler) ?? handler);
-      const guarded = guardHost(hostFault, refuseEarly, serveWebhooks(receiver, connections, others));
-      const server = createBoundedServer(bounds, guarded, (_, response) => drain.track(response));
-      return server.on('connection', drain.onConnection);
-    },
-    routerOptions: { maxParamLength: maxPath, querystringParser: () => ({}) },
-    trustProxy: trustProxyOf(options.trustProxy),
-    // A request that the compiled queries have begun keeps its id, which its errors carry.
-    genReqId: (request) =>
-      compiledQueries?.handedOver(request)?.context?.requestId ?? requestId(request.headers['x-request-id']),
-    logger: false,
-    schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
-    forceCloseConnections: false,
-    clientErrorHandler: refuseMalformed,
-    frameworkErrors(error, request, reply) {
-      void fail(error, request, reply.headers({ 'x-request-id': request.id, ...noStore, ...dataHeaders }));
-    },
-  });
-  app.setErrorHandler(fail);
-  serveNothing(app);
-  // Fastify supports a few by default; for any other there would be no route to refuse it.
-  for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method);
-  const shared = { rules, origins, callers, meter, ...bounds };
+  const app = createApp({ ...options, compiledQueries, hostFault, bounds: shared, drain });
   const graphql = new GraphqlHttp({ ...options, ...shared, compiledQueries });
   await graphql.start();
+  const { rules, origins } = shared;
   const fanout = new Fanout({ ...options, rules, metrics: telemetry.metrics, compiledQueries });
   const live = { ...options, ...shared, drain, fanout };
   const streams = createStreams(live);
@@ -202,24 +114,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
 
   await app.register(cookie, { hook: false }); // sets them: to read all may take long
   await setHeaders(app, { compiledQueries, publicUrl, origins });
-  await app.register(async (routes) => {
-    await routes.register(cors, {
-      origin: (origin, answer) => answer(null, origin !== undefined && origins.admits(origin)),
-      methods: ['GET', 'POST'],
-      maxAge: preflightSeconds,
-      strictPreflight: false,
-      credentials: true,
-      exposedHeaders: ['x-request-id', 'x-schema-hash', 'ratelimit', 'ratelimit-policy', 'retry-after'],
-    });
-    const pages = await servePages(routes, options.pages, options.pageSettings);
-    serveGraphql(routes, { graphql, streams, compiledQueries, pages, admission, callerOfRequest });
-    serveFrontDoor(routes, { ...options, built: pages, address: () => publicUrl ?? url });
-    serveSchema(routes, { ...options, callers });
-    serveClientPackage(routes, { ...options, callers });
-    if (options.metricsPort === undefined) serveMetrics(routes, telemetry);
-    serveHealth(routes, { drain, database, metrics: telemetry.metrics });
-    await serveDocs(routes, options.docs);
-  });
+  const served = { ...shared, drain, graphql, streams, compiledQueries, address: () => publicUrl ?? url };
+  await app.register((routes) => addRoutes(routes, options, served));
   const sockets = createGraphqlSockets({ ...live, server: app.server, hostFault });
   telemetry.metrics.gauge('trivium_websockets', 'Open websockets.', () => sockets.size);
   // Fastify goes on listening, at the second address of `localhost`, when the first one already takes requests.
@@ -232,7 +128,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const metricsServer = await startMetricsServer({
     ...options,
     createServer: (handle) =>
-      createBoundedServer(bounds, guardHost(createHostCheck(undefined), refuseEarly, handle)),
+      createBoundedServer(shared, guardHost(createHostCheck(undefined), refuseEarly, handle)),
   }).catch(async (error: unknown) => {
     await app.close();
     throw error;
@@ -254,14 +150,103 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   };
 }
 
+type Shared = ReturnType<typeof createShared>;
+
+/** What all transports share: who calls, which operations are taken, and what bounds and measures them. */
+function createShared(options: ServerOptions, allowed: () => ReadonlySet<string>) {
+  const { sessions, publicUrl, telemetry, ledger } = options;
+  const origins = createAllowedOrigins(allowed, telemetry);
+  const callers = createCallers(sessions, origins, cookieNameOf(publicUrl));
+  const callerOfRequest = createCallerOfRequest(options.trustProxy);
+  return {
+    rules: createRules(options),
+    origins,
+    callers,
+    admission: createAdmission(ledger),
+    connections: createClientConnections(ledger, telemetry),
+    meter: createMeter(telemetry),
+    callerOfRequest,
+    laneOf: (request: IncomingMessage) =>
+      callers.idOf(request.headers, request.method === 'GET') ?? callerOfRequest(request),
+  };
+}
+
+function drainOf({ telemetry, abandonCalls }: ServerOptions, restartSockets: () => void): Drain {
+  return createDrain({
+    hurry() {
+      telemetry.log.warn(
+        'requests take long: the calls that they wait for are ended, so that they are answered before shutdown',
+      );
+      // Before their queries fail: clients ask those again elsewhere.
+      restartSockets();
+      abandonCalls();
+    },
+    onCutOff: (requests) =>
+      telemetry.log.warn({ requests }, 'requests were cut off, since they were not answered before shutdown'),
+  });
+}
+
+function compiledQueriesOf(options: ServerOptions, shared: Shared, drain: Drain): CompiledQueries {
+  const { callers, connections, callerOfRequest } = shared;
+  return new CompiledQueries({
+    ...options,
+    ...shared,
+    costs: shared.rules.costs,
+    isOpen: () => !drain.begun,
+    callerOf(request, { caller }) {
+      if (!caller) return callerOfRequest(request);
+      return connections.protect(request.socket, userCaller(caller.userId));
+    },
+    makeContext(request, response, handed, began) {
+      const found = callers.find(request.headers);
+      const make = (session: Session | undefined) =>
+        options.makeContext({
+          session,
+          began,
+          signal: () => operationSignal(response, handed.admitted?.memory),
+          hasLeft: () => response.closed,
+          requestId: requestId(request.headers['x-request-id']),
+          headers: request.headers,
+        });
+      return found instanceof Promise ? found.then(make) : make(found);
+    },
+  });
+}
+
+/** What the routes serve, besides what is shared. */
+interface Served extends Shared {
+  readonly drain: Drain;
+  readonly graphql: GraphqlHttp;
+  readonly streams: GraphqlStreams;
+  readonly compiledQueries: CompiledQueries | undefined;
+  /** Where clients reach the gateway. */
+  readonly address: () => string;
+}
+
+async function addRoutes(routes: FastifyInstance, options: ServerOptions, served: Served): Promise<void> {
+  const { database, telemetry } = options;
+  const { origins, callers, drain, address } = served;
+  await routes.register(cors, {
+    origin: (origin, answer) => answer(null, origin !== undefined && origins.admits(origin)),
+    methods: ['GET', 'POST'],
+    maxAge: preflightSeconds,
+    strictPreflight: false,
+    credentials: true,
+    exposedHeaders: ['x-request-id', 'x-schema-hash', 'ratelimit', 'ratelimit-policy', 'retry-after'],
+  });
+  const pages = await servePages(routes, options.pages, options.pageSettings);
+  serveGraphql(routes, { ...served, pages });
+  serveFrontDoor(routes, { ...options, built: pages, address });
+  serveSchema(routes, { ...options, callers });
+  serveClientPackage(routes, { ...options, callers });
+  if (options.metricsPort === undefined) serveMetrics(routes, telemetry);
+  serveHealth(routes, { drain, database, metrics: telemetry.metrics });
+  await serveDocs(routes, options.docs);
+}
+
 /** Where this machine reaches what listens on `host`. */
 function urlOf(host: string, listening: Listener): string {
   const { port } = listening.address() as AddressInfo;
   const address = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host;
   return `http://${address.includes(':') ? `[${address}]` : address}:${port}`;
-}
-
-/** For Fastify's schema compilers, a hundred files to load: no route of ours has a schema. */
-function noSchemas(): never {
-  throw new Error('a route has a schema');
 }
