@@ -31,9 +31,6 @@ export class Refusal extends Error {
   }
 }
 
-/** How much of an unwanted body is read and discarded: what is allowed, plus 16 MiB that may be in transit. */
-export const maxDiscardedBytes = 17 * maxBodyBytes;
-
 /** Refuses any method but POST. */
 export function checkMethod({ method }: WebhookRequest): void {
   if (method !== 'POST')
@@ -55,7 +52,7 @@ export function isCompressed(encodings: readonly string[]): boolean {
   return !named.every((encoding) => ['', 'identity'].includes(encoding.trim().toLowerCase()));
 }
 
-/** The whole body, or a refusal as soon as it is known to be over the limit. */
+/** The whole body, or a refusal as soon as it is known to be over the limit: whoever answers bounds what still comes. */
 export function readBody(request: WebhookRequest): Promise<Buffer> {
   const { body } = request;
   const [announced = 0] = headerValues(request, 'content-length').map(Number);
@@ -72,14 +69,8 @@ export function readBody(request: WebhookRequest): Promise<Buffer> {
     if (announced > maxBodyBytes) refuse();
     body.on('data', (chunk: Buffer) => {
       size += chunk.length;
-      if (size <= maxBodyBytes && announced <= maxBodyBytes) {
-        kept.push(chunk);
-        return;
-      }
-      refuse();
-      // Keep reading but discard it: a sender that is cut off while it writes may never see the answer. One that goes
-      // on past a further bound is cut off all the same: destroying the body closes the connection.
-      if (size > maxDiscardedBytes) body.destroy();
+      if (size <= maxBodyBytes && announced <= maxBodyBytes) kept.push(chunk);
+      else refuse();
     });
     body.on('end', () => resolve(kept.length === 1 ? kept[0]! : Buffer.concat(kept)));
     body.on('error', breakOff).on('close', breakOff);

@@ -3,7 +3,6 @@ import { isIP, type Socket } from 'node:net';
 import { createPace } from '../../lib/async/pace.js';
 import type { Holding, MemoryLedger } from '../../lib/memory/ledger.js';
 import { maxBodyBytes } from '../../lib/body-limit.js';
-import { maxDiscardedBytes } from '../../events/webhooks/request.js';
 import { longReading } from '../operation/admission.js';
 import { noStore, requestId } from './response-headers.js';
 
@@ -210,6 +209,9 @@ function announcedLength({ headers }: IncomingMessage): number {
   if (headers['transfer-encoding'] !== undefined) return Infinity;
   return Number(headers['content-length'] ?? 0);
 }
+
+/** How much of an unwanted body is read and discarded: what is allowed, plus 16 MiB that may be in transit. */
+const maxDiscardedBytes = 17 * maxBodyBytes;
 
 /** Reads on without keeping anything, and cuts off a sender that does not stop. */
 function discard(request: IncomingMessage): void {
