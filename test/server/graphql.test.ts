@@ -425,6 +425,36 @@ describe('errors', () => {
     ]);
   });
 
+  test.each([
+    ['a condition', '$x: Boolean = true', 'a: createNote(input: $input) { note @include(if: $x) { id } }'],
+    ['a condition in a fragment', '$x: Boolean = true', 'a: createNote(input: $input) { ...A }'],
+    [
+      'an argument of the second mutation',
+      '$x: String = "t"',
+      'a: createNote(input: $input) { __typename } b: createNote(input: { title: $x, content: "c" }) { __typename }',
+    ],
+    [
+      'an item of a list',
+      '$x: AppointmentParticipantInput = { actor: { reference: "Patient/1" }, status: ACCEPTED }',
+      `a: createNote(input: $input) { __typename }
+      b: createAppointment(input: { status: BOOKED, start: "", end: "", participants: [$x] }) { __typename }`,
+    ],
+  ])(
+    'a null where only a default may stand is refused before a mutation: %s',
+    async (_, declared, fields) => {
+      const calls = testbed.sandbox.calls.length;
+      const fragment = 'fragment A on CreateNotePayload { note { id @skip(if: $x) } }';
+      const query = `mutation ($input: CreateNoteInput!, ${declared}) { ${fields} } ${fields.includes('...A') ? fragment : ''}`;
+      const variables = { input: { title: 't', content: 'c' }, x: null };
+      const answer = await testbed.ask(query, variables, token);
+      expect([answer.status, codesOf(answer), answer.data]).toEqual([400, ['BAD_USER_INPUT'], undefined]);
+      expect(answer.errors![0]!.message).toMatch(
+        /^Variable "\$x" must not be null: it is used in a position expecting type "\w+!"\.$/,
+      );
+      expect(testbed.sandbox.calls).toHaveLength(calls);
+    },
+  );
+
   describe('an operation that asks for too much', () => {
     const doubling = (on: string, twice: (next: string) => string) =>
       Array.from({ length: 60 }, (_, at) => `fragment F${at} on ${on} { ${twice(`...F${at + 1}`)} }`).join(

@@ -62,8 +62,14 @@ describe.each(transports)('over %s', (_, openLive) => {
       'QUERY_TOO_COMPLEX',
     ],
     ['a cursor that is none', 'subscription { shipmentUpdates(after: "x") { cursor } }', 'CURSOR_INVALID'],
-  ])('%s is refused', async (__, query, code) => {
-    const live = await open(query);
+    [
+      'a null where only a default may stand',
+      'subscription ($x: Boolean = true) { shipmentUpdates { cursor event @include(if: $x) { id } } }',
+      'BAD_USER_INPUT',
+      { x: null },
+    ],
+  ])('%s is refused', async (__, query, code, variables?: object) => {
+    const live = await open(query, variables);
     expect(await live.ended).toEqual({ codes: [code] });
   });
 

@@ -1,15 +1,13 @@
 import {
-  getVariableValues,
-  GraphQLError,
   Kind,
   OperationTypeNode,
   valueFromASTUntyped,
   visit,
   type DocumentNode,
+  type GraphQLError,
   type GraphQLSchema,
   type OperationDefinitionNode,
 } from 'graphql';
-import { isLongerAsJson } from '../../../lib/json-size.js';
 import { CostEstimate, fragmentsOf, nothing, type Cost } from './cost-estimate.js';
 import {
   maxCost,
@@ -23,6 +21,7 @@ import {
   tooMuchGiven,
   type Variables,
 } from './document-limits.js';
+import { faultInLong, misplacedNull } from './variable-faults.js';
 
 /** Estimates what operations of valid documents cost, in time linear in the document, however fragments are spread. */
 export interface Costs {
@@ -53,7 +52,11 @@ export function createCosts(schema: GraphQLSchema): Costs {
   return {
     of,
     assess(document, operation, given) {
-      const refusal = given && (refuseVariables(given) ?? faultInLong(schema, operation, given));
+      const refusal =
+        given &&
+        (refuseVariables(given) ??
+          faultInLong(schema, operation, given) ??
+          misplacedNull(schema, document, operation, given));
       if (refusal) return { fields: undefined, refusal };
       const cost = of(document, operation, given && declaredOf(operation, given));
       const isCrowded = countMutations(document, operation) > maxMutations;
@@ -61,26 +64,6 @@ export function createCosts(schema: GraphQLSchema): Costs {
       return { fields: cost.fields, refusal: fault === undefined ? undefined : tooComplex(fault) };
     },
   };
-}
-
-/** In characters: what errors may repeat. */
-const longVariables = 64 * 1024;
-
-/**
- * The first thing that is wrong with long variables: GraphQL would report up to fifty, and repeat in each the whole value
- * that it is in.
- */
-function faultInLong(
-  schema: GraphQLSchema,
-  { variableDefinitions = [] }: OperationDefinitionNode,
-  variables: Variables,
-): GraphQLError | undefined {
-  if (!isLongerAsJson(variables, longVariables)) return undefined;
-  const [fault] = getVariableValues(schema, variableDefinitions, variables, { maxErrors: 1 }).errors ?? [];
-  if (!fault) return undefined;
-  const { message, nodes, originalError } = fault;
-  const extensions = { code: 'BAD_USER_INPUT', http: { status: 400 } };
-  return new GraphQLError(message, { nodes: nodes ?? [], originalError, extensions });
 }
 
 /** What it asks for too much of. */

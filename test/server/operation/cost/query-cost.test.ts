@@ -174,3 +174,28 @@ describe('the cost of an operation', () => {
     expect(givenTo(1, repeated)).toBe('QUERY_TOO_COMPLEX');
   });
 });
+
+test.each([
+  [
+    'a nullable position',
+    'mutation ($x: [String!] = []) { createNote(input: { title: "t", content: "c", tags: $x }) { __typename } }',
+  ],
+  [
+    'a query, which is answered without the field',
+    'query ($x: String = "t") { viewer { id } tag(name: $x) { id } }',
+  ],
+  [
+    'another operation',
+    'mutation { signOut { signedOut } } query ($x: String = "t") { tag(name: $x) { id } }',
+  ],
+  [
+    'a fragment that is not used',
+    'mutation ($x: Boolean = true) { signOut { signedOut } } fragment A on Note { id @skip(if: $x) }',
+  ],
+  [
+    'a variable that GraphQL itself refuses',
+    'mutation ($x: ID!) { deleteNote(input: { id: $x }) { __typename } }',
+  ],
+])('a null is no reason to refuse an operation in %s', (_, source) => {
+  expect(costs.assess(...parseOperation(source), { x: null }).refusal).toBeUndefined();
+});
