@@ -46,7 +46,9 @@ function badRequest(message: string): GraphQLError {
 /** The parameters of a GET that have these values are as good as absent (GraphQL over HTTP), but not to Apollo Server. */
 const absentParameters = [
   ['operationName', ''],
+  ['variables', ''],
   ['variables', 'null'],
+  ['extensions', ''],
   ['extensions', 'null'],
 ] as const;
 
