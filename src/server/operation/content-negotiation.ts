@@ -31,28 +31,31 @@ export function namesPage(accept: string | undefined): boolean {
   return /\btext\/html\b/i.test(accept ?? '');
 }
 
-/** What a client names to be answered by a stream, in lower case, and the type and format of that. */
+/** What a client names to be answered by a stream, and its format. Of what it likes equally, the first counts. */
 const streams = [
-  ['multipart/mixed;subscriptionspec=1.0', 'multipart/mixed;subscriptionspec=1.0', multipart],
-  ['text/event-stream', serverSentEvents.contentType, serverSentEvents],
+  ['multipart/subscription', multipart],
+  ['text/event-stream', serverSentEvents],
 ] as const;
 
 /** The format of a stream, if the client names one and prefers it to the other answers, as for a subscription. */
 export function streamFormatFor(accept: string | undefined): StreamFormat | undefined {
   if (accept === undefined) return undefined;
-  const accepted = accept.toLowerCase().split(',').map(plainMultipart).join(',');
-  const named = streams.filter(([name]) => accepted.includes(name));
+  const accepted = accept.toLowerCase().split(',').map(withoutParameters);
+  const named = streams.filter(([type]) => accepted.some((each) => each.startsWith(type)));
   if (named.length === 0) return undefined;
-  const types = [...answerTypes, ...named.map(([, type]) => type)];
-  const preferred = new Negotiator({ headers: { accept: accepted } }).mediaType(types);
-  return named.find(([, type]) => type === preferred)?.[2];
+  const types = [...answerTypes, ...named.map(([type]) => type)];
+  const preferred = new Negotiator({ headers: { accept: accepted.join(',') } }).mediaType(types);
+  return named.find(([type]) => type === preferred)?.[1];
 }
 
-/** The type of multipart subscriptions, in the one version there is, without all that does not matter here; others as they are. */
-function plainMultipart(accepted: string): string {
+/**
+ * A media type with its preference alone: a parameter would make it more specific, and thereby more preferred. What stands
+ * for multipart subscriptions, in the one version there is, gets a name of its own.
+ */
+function withoutParameters(accepted: string): string {
   const [type = '', ...parameters] = accepted.split(';').map((part) => part.trim());
   const isMultipart =
     type === 'multipart/mixed' && parameters.some((part) => /^subscriptionspec="?1\.0"?$/.test(part));
-  if (!isMultipart) return accepted;
-  return [streams[0][0], ...parameters.filter((part) => part.startsWith('q='))].join(';');
+  const weights = parameters.filter((part) => part.startsWith('q='));
+  return [isMultipart ? streams[0][0] : type, ...weights].join(';');
 }

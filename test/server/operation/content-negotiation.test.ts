@@ -19,7 +19,9 @@ test.each([
   ['Multipart/Mixed; SubscriptionSpec=1.0; q=0.5', 'multipart'],
   ['multipart/mixed;subscriptionSpec=1.0;q=0', undefined],
   ['multipart/mixed;boundary="graphql";subscriptionSpec=1.0,application/json', 'multipart'],
-  ['application/json, multipart/mixed;subscriptionSpec=1.0', 'multipart'],
+  ['multipart/mixed;subscriptionSpec=1.0, application/graphql-response+json, application/json', 'multipart'],
+  ['application/json, multipart/mixed;subscriptionSpec=1.0', undefined],
+  ['application/json;q=0.9, multipart/mixed;subscriptionSpec=1.0', 'multipart'],
   ['application/json, multipart/mixed;subscriptionSpec=1.0;q=0.5', undefined],
   ['application/json;q=0.5, multipart/mixed;subscriptionSpec=1.0;deferSpec=20220824;q=0.6', 'multipart'],
   ['multipart/mixed;subscriptionSpec=1.0;q=0.9, text/event-stream', 'sse'],
@@ -33,6 +35,8 @@ test.each([
   ['text/event-stream; charset=UTF-8', 'sse'],
   ['text/event-stream;q=0', undefined],
   ['application/json, text/event-stream', undefined],
+  ['text/event-stream, application/json; charset=utf-8', 'sse'],
+  ['*/*, text/event-stream', 'sse'],
   [undefined, undefined],
 ])('a client that accepts %s gets a stream of the format %s', (accept, name) => {
   expect(streamFormatFor(accept)?.name).toBe(name);
