@@ -53,8 +53,8 @@ export class BookingStore {
   }
 
   /** Deletes a booking, as if it had never been; its key is free again. */
-  async erase({ id }: Booking): Promise<void> {
-    await this.limited(() => this.transact((db) => eraseRows(db, id)));
+  async erase(booking: Booking): Promise<void> {
+    await this.limited(() => this.transact((db) => eraseRows(db, booking)));
   }
 
   /**
@@ -65,7 +65,7 @@ export class BookingStore {
     await this.limited(() =>
       this.transact(async (db) => {
         await this.insertRow(db, booking);
-        await eraseRows(db, booking.id);
+        await eraseRows(db, booking);
       }),
     );
   }
@@ -106,9 +106,15 @@ export class BookingStore {
   }
 }
 
-async function eraseRows(db: Executor, id: string): Promise<void> {
-  await db.deleteFrom('booking_participants').where('booking_id', '=', id).execute();
-  await db.deleteFrom('bookings').where('id', '=', id).execute();
+/** The participants are found by their whole key, which begins with the reference. */
+async function eraseRows(db: Executor, booking: Booking): Promise<void> {
+  const references = toReferences(booking).map(({ reference }) => reference);
+  await db
+    .deleteFrom('booking_participants')
+    .where('reference', 'in', references)
+    .where('booking_id', '=', booking.id)
+    .execute();
+  await db.deleteFrom('bookings').where('id', '=', booking.id).execute();
 }
 
 /** A row for each distinct participant. */
