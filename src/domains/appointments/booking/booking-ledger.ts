@@ -171,7 +171,7 @@ class BookingLedger implements Ledger {
       return { refused: outcome.refused };
     }
     const { state, upstreamId } = outcome;
-    await this.#settling.settle(booking.id, () => this.#bookings.settle(booking.id, state, upstreamId));
+    await this.#settling.settle(booking.id, () => this.#bookings.settle(booking, state, upstreamId));
     return { appointment: { ...toAppointment({ ...booking, state }), upstreamId } };
   }
 

@@ -20,7 +20,7 @@ export class BookingInDoubt extends Error {
 /** So many bookings are stored at a time: half of the connections that write, so that those that hang leave the others. */
 const maxAtOnce = 2;
 
-/** The rows of the appointments ledger. */
+/** The rows of the appointments ledger. Users have turns: the bookings of one do not hold up those of another. */
 export class BookingStore {
   private readonly database: Database;
   private readonly limited = createLimiter(maxAtOnce);
@@ -42,19 +42,23 @@ export class BookingStore {
         await db.insertInto('booking_participants').values(toReferences(booking)).execute();
         return true;
       });
-    });
+    }, booking.user_id);
   }
 
   /** Records how a pending booking ended. */
-  async settle(id: string, state: 'CONFIRMED' | 'UNCONFIRMED', upstreamId: string | null): Promise<void> {
+  async settle(
+    { id, user_id: userId }: Booking,
+    state: 'CONFIRMED' | 'UNCONFIRMED',
+    upstreamId: string | null,
+  ): Promise<void> {
     const outcome = { state, upstream_id: keyTextIf(upstreamId) };
     const update = this.database.kysely.updateTable('bookings').set(outcome).where('id', '=', id);
-    await this.limited(() => update.execute());
+    await this.limited(() => update.execute(), userId);
   }
 
   /** Deletes a booking, as if it had never been; its key is free again. */
   async erase(booking: Booking): Promise<void> {
-    await this.limited(() => this.transact((db) => eraseRows(db, booking)));
+    await this.limited(() => this.transact((db) => eraseRows(db, booking)), booking.user_id);
   }
 
   /**
@@ -62,12 +66,11 @@ export class BookingStore {
    * which waits for any transaction, cut off from us, that is still about to insert it.
    */
   async undo(booking: Booking): Promise<void> {
-    await this.limited(() =>
-      this.transact(async (db) => {
-        await this.insertRow(db, booking);
-        await eraseRows(db, booking);
-      }),
-    );
+    const work = async (db: Executor) => {
+      await this.insertRow(db, booking);
+      await eraseRows(db, booking);
+    };
+    await this.limited(() => this.transact(work), booking.user_id);
   }
 
   /** The booking that has this key. No operation's limit applies, but long texts are read in steps. */

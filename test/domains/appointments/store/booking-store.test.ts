@@ -57,7 +57,7 @@ describe.each(engines)('the bookings on %s', (engine, freshUrl) => {
     for (const booking of [a, c]) await store.insert(booking, inTime);
     const end = async () => {
       await store.erase(a);
-      await store.settle('c', 'CONFIRMED', 'app_1');
+      await store.settle(c, 'CONFIRMED', 'app_1');
     };
     await end();
     await end();
@@ -94,6 +94,23 @@ describe.each(engines)('the bookings on %s', (engine, freshUrl) => {
       expect(statements.length).toBeGreaterThan(1);
       for (const statement of statements) expect(await planOf(opened, statement)).not.toContain('SCAN');
     });
+
+  test('of many at once wait for no more than one of each other user', async () => {
+    const { store } = await start();
+    const ended: string[] = [];
+    const ending = (id: string, work: Promise<unknown>) => work.then(() => void ended.push(id));
+    const theirs = bookingOf('own', { user_id: 'user_2' });
+    await store.insert(theirs, inTime);
+    const ids = ['m', 'n', 'o', 'p', 'q', 'r', 's', 't'];
+    await Promise.all([
+      ...ids.map((id) => ending(id, store.insert(bookingOf(id), inTime))),
+      ending('settled', store.settle(theirs, 'CONFIRMED', 'app_2')),
+      ending('erased', store.erase(bookingOf('e', { user_id: 'user_3' }))),
+      ending('undone', store.undo(bookingOf('u', { user_id: 'user_4' }))),
+    ]);
+    // Two of them had begun, and one has its turn before the others.
+    expect(ended.slice(0, 7)).toEqual(expect.arrayContaining(['settled', 'erased', 'undone']));
+  });
 
   test('with long texts are looked up in steps', async () => {
     const { store, lengths } = await start();
