@@ -80,7 +80,10 @@ export interface UpstreamOptions {
   readonly callsPerHour?: number;
   /** How many calls of one caller are in flight at once; the others wait. Unlimited by default. */
   readonly callsAtOnce?: number;
-  /** Whether all callers use one token, or none: a rate limit pauses them as long as it says, or for an hour. */
+  /**
+   * Whether all callers use one token, or none: a rate limit pauses them as long as it says, or for an hour, also when the
+   * token is replaced meanwhile.
+   */
   readonly sharedToken?: boolean;
   /** How its circuit breaker is named in metrics and in the log; by default as the service. */
   readonly circuit?: string;
@@ -157,7 +160,7 @@ class UpstreamClient implements Upstream {
     const { name } = this.#options;
     const { method, token, signal, caller = signal?.memory?.caller ?? token } = request;
     const holder = token === undefined ? undefined : this.#holderOf(token);
-    const account = holder?.account ?? this.#sharedAccount;
+    const account = this.#sharedAccount ?? holder?.account;
     const traced = traceCall(name, method, signal?.origin?.trace);
     const sent = this.#toExchange(request, holder?.headers ?? defaultHeaders, traced);
     const started = performance.now();

@@ -502,6 +502,17 @@ describe('429', () => {
     expect(await answerOf(upstream, { ...one, caller: 'two' })).toMatchObject({ status: 200 });
   });
 
+  it('pauses the token that follows a shared one, too', async () => {
+    await upstream.stop();
+    upstream = connect({ sharedToken: true });
+    service.answer = limited('30');
+    await failure({ ...post, token: 'shared' });
+    service.answer = answering(200);
+    expect(await failure({ ...post, token: 'renewed' })).toMatchObject({ reason: 'limited', retryAfter: 30 });
+    now += 30_000;
+    expect(await answerOf(upstream, { ...post, token: 'renewed' })).toMatchObject({ status: 200 });
+  });
+
   it('blocks its token, and no other, until the wait is over', async () => {
     service.answer = limited('30');
     await failure({ ...get, token: 'one' });
