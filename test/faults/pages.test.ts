@@ -258,7 +258,7 @@ describe('a failure in the middle of a list', () => {
   test.each([
     ['a failing page', answer(500), 'UPSTREAM_UNAVAILABLE'],
     ['a page of the wrong shape', answer(200, '{}'), 'UPSTREAM_INVALID_RESPONSE'],
-    ['a cursor that is refused', answer(400), 'CURSOR_EXPIRED'],
+    ['a cursor that is refused', answer(400), 'UPSTREAM_INVALID_RESPONSE'],
     ['429', answer(429), 'RATE_LIMITED'],
   ] as const)('is an error, without the notes before it: %s', async (_, act, code) => {
     harness.sandbox.faults.add({ service: 'notes', path: /cursor=/, act });

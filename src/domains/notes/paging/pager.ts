@@ -89,13 +89,13 @@ class AcceptedLimit {
 export function createPager(): Pager {
   const accepted = new AcceptedLimit();
 
-  async function read(list: NoteList, limit: number, cursor?: string): Promise<Page> {
+  async function read(list: NoteList, limit: number, cursor?: string, isStart = true): Promise<Page> {
     const limits = accepted.upTo(limit);
     let failure: UpstreamError | undefined;
     for (const each of limits) {
       const answer = await list.read({ limit: each, cursor });
       if ('refused' in answer) {
-        if (tooLong.includes(answer.refused)) throw invalidQuery(list.filter, undefined);
+        if (tooLong.includes(answer.refused)) throw invalidQuery(list.filter);
         if (answer.refused !== 400) throw unusable('refused to list notes');
         continue;
       }
@@ -105,13 +105,14 @@ export function createPager(): Pager {
       if ('notes' in answer) return { ...answer, cursor, limit: each };
       failure = answer.tooLarge;
     }
-    throw failure ?? invalidQuery(list.filter, cursor);
+    if (failure) throw failure;
+    throw isStart ? invalidQuery(list.filter, cursor) : unusable('refused a cursor that it had just given');
   }
 
   async function* walk(list: NoteList, limit: number, cursor?: string): AsyncGenerator<Page, void> {
     const judge = createEndJudge(list.filter);
-    for (;;) {
-      const page = await read(list, limit, cursor);
+    for (let isStart = true; ; isStart = false) {
+      const page = await read(list, limit, cursor, isStart);
       const verdict = judge(page);
       if (verdict === 'last' || verdict === 'last again') {
         yield { ...page, notes: verdict === 'last' ? page.notes : [], nextCursor: undefined };
@@ -167,8 +168,8 @@ export function orTooLarge(error: unknown): TooLarge {
   throw error;
 }
 
-/** A 400 is an invalid query parameter (apis/notes.md §7): which one follows from what was sent. */
-function invalidQuery({ tag }: NoteFilter, cursor: string | undefined): GatewayError {
+/** A 400 is an invalid query parameter (apis/notes.md §7): which one follows from what the client has sent. */
+function invalidQuery({ tag }: NoteFilter, cursor?: string): GatewayError {
   if (cursor !== undefined)
     return new GatewayError(
       'CURSOR_EXPIRED',

@@ -185,6 +185,19 @@ test.each([
   expect(await codeOf(createPager().read(refusing(status, filter), 20, cursor))).toBe(code);
 });
 
+test.each([{}, { tag: 'a' }, { pinned: true }])(
+  'a refusal with 400 of a cursor that a walk was given on its way is no expired cursor, given filter %j',
+  async (filter) => {
+    const read: NoteList['read'] = async ({ cursor }) =>
+      cursor === 'next' ? { refused: 400 } : { notes: [noteOf(1)], nextCursor: 'next' };
+    for (const start of [undefined, 'start'])
+      expect(await codeOf(count(createPager().walk({ filter, read }, 20, start)))).toBe(
+        'UPSTREAM_INVALID_RESPONSE',
+      );
+    expect(await codeOf(count(createPager().walk({ filter, read }, 20, 'next')))).toBe('CURSOR_EXPIRED');
+  },
+);
+
 describe('an endless series of pages', () => {
   const walk = (nextCursor: (call: number) => string, rows: (call: number) => number[]) => {
     let calls = 0;
