@@ -36,6 +36,8 @@ const clockStepMs = 5 * 60_000;
 interface ThrottleOptions {
   /** What clients are told that is limited. */
   readonly name: string;
+  /** What clients are told when they are refused. */
+  readonly refusal: string;
   readonly limit: number;
   readonly windowMs: number;
   readonly clock: Clock;
@@ -138,13 +140,13 @@ class SlidingWindowThrottle implements Throttle {
 
   /** Counts one more as running if there is room, and returns whether; `RATE_LIMITED` where waiting would not help. */
   #admit(attempts: Attempts): boolean {
-    const { limit, onRefused } = this.#options;
+    const { limit, refusal, onRefused } = this.#options;
     attempts.failures = this.#recent(attempts.failures);
     const [oldest] = attempts.failures;
     if (oldest !== undefined && attempts.failures.length >= limit) {
       onRefused?.();
       const retryAfter = this.#secondsUntilForgotten(oldest);
-      throw new GatewayError('RATE_LIMITED', 'Too many failed sign-ins; try again later.', { retryAfter });
+      throw new GatewayError('RATE_LIMITED', refusal, { retryAfter });
     }
     if (attempts.failures.length + attempts.running >= limit) return false;
     attempts.running += 1;

@@ -20,8 +20,16 @@ export interface SignInAttempt {
 
 /** Between two warnings: anybody can cause refused sign-ins. */
 const quietMs = 60_000;
+const attackedAddress =
+  'sign-ins for one address are refused after ten failures: somebody may be guessing its password';
 const crowdedNetwork =
   'sign-ins from one network are refused after a hundred failures: if it is the network of a proxy, see TRUST_PROXY';
+
+const tooManyFailed = 'Too many failed sign-ins; try again later.';
+const serviceFailing = 'The notes service failed at too many sign-ins; try again later.';
+const serviceLimit = 'sign-in-service';
+/** Clients are told of the service's failures only once they count. */
+const isTold = ({ name, remaining }: RateLimit) => name !== serviceLimit || remaining === 0;
 
 const isWrong = (settled: PromiseSettledResult<unknown>) =>
   settled.status === 'fulfilled' && settled.value === 'WRONG_CREDENTIALS';
@@ -47,15 +55,27 @@ export class ThrottledSignIn {
   }) {
     const { clock, telemetry } = options;
     this.#warnSeldom = createWarnings(telemetry, { quietMs });
-    const window = { windowMs: 15 * 60_000, clock };
-    this.#byAddress = createThrottle({ ...window, name: 'sign-in', limit: 10 });
+    const window = { windowMs: 15 * 60_000, clock, refusal: tooManyFailed };
+    const onRefused = (message: string) => () => this.#warnSeldom(message, () => ({ audit: true }));
+    this.#byAddress = createThrottle({
+      ...window,
+      name: 'sign-in',
+      limit: 10,
+      onRefused: onRefused(attackedAddress),
+    });
     this.#byNetwork = createThrottle({
       ...window,
       name: 'sign-in-network',
       limit: 100,
-      onRefused: () => this.#warnSeldom(crowdedNetwork),
+      onRefused: onRefused(crowdedNetwork),
     });
-    this.#failing = createThrottle({ name: 'sign-in-service', windowMs: 60_000, clock, limit: 20 });
+    this.#failing = createThrottle({
+      name: serviceLimit,
+      windowMs: 60_000,
+      clock,
+      limit: 20,
+      refusal: serviceFailing,
+    });
     this.#familiar = createFamiliarNetworks({
       keyv: createKeyv({ ...options, namespace: 'networks' }),
       clock,
@@ -68,25 +88,31 @@ export class ThrottledSignIn {
     exchange: () => Promise<T | 'WRONG_CREDENTIALS'>,
   ): Promise<T | 'WRONG_CREDENTIALS'> {
     const limits = [() => this.#byNetwork.limitOf(network)];
-    const onKey = (key: string) => void limits.unshift(() => this.#byAddress.limitOf(key));
+    const onKeys = (key: string, failingKey: string) => {
+      limits.unshift(() => this.#byAddress.limitOf(key));
+      limits.push(() => this.#failing.limitOf(failingKey));
+    };
     return this.#byNetwork
-      .attempt(network, () => this.#attemptFrom(network, email, exchange, onKey), isWrong)
-      .finally(() => onLimits?.(limits.map((limit) => limit())));
+      .attempt(network, () => this.#attemptFrom(network, email, exchange, onKeys), isWrong)
+      .finally(() => onLimits?.(limits.map((limit) => limit()).filter(isTold)));
   }
 
-  /** Where an address is familiar, it is locked neither by guesses from elsewhere nor by its neighbours' failures. */
+  /**
+   * Where an address is familiar, neither guesses from elsewhere lock it, nor its neighbours' sign-ins at which the
+   * service fails. The wrong passwords of its network do.
+   */
   async #attemptFrom<T>(
     network: string,
     email: string,
     exchange: () => Promise<T | 'WRONG_CREDENTIALS'>,
-    onKey: (key: string) => void,
+    onKeys: (key: string, failingKey: string) => void,
   ): Promise<T | 'WRONG_CREDENTIALS'> {
     const address = digest(foldAscii(email.trim()));
     const pair = digest(`${address} ${network}`);
     const isFamiliar = await this.#familiar.has(pair);
-    const key = isFamiliar ? pair : address;
-    onKey(key);
-    const run = () => this.#failing.attempt(isFamiliar ? pair : network, exchange, hasFailed);
+    const [key, failingKey] = isFamiliar ? [pair, pair] : [address, network];
+    onKeys(key, failingKey);
+    const run = () => this.#failing.attempt(failingKey, exchange, hasFailed);
     const outcome = await this.#byAddress.attempt(key, run, isWrong);
     if (outcome !== 'WRONG_CREDENTIALS') await this.#remember(pair);
     return outcome;

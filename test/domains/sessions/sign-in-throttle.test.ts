@@ -12,7 +12,13 @@ let throttle: Throttle;
 
 beforeEach(() => {
   now = 1_000_000;
-  throttle = createThrottle({ name: 'sign-in', limit: 3, windowMs, clock: { now: () => now } });
+  throttle = createThrottle({
+    name: 'sign-in',
+    refusal: 'Too many.',
+    limit: 3,
+    windowMs,
+    clock: { now: () => now },
+  });
 });
 
 const attempt = (key: string, run: () => Promise<string>) => throttle.attempt(key, run, isWrong);
@@ -22,7 +28,11 @@ async function fail(key: string, times: number): Promise<void> {
 }
 
 const limited = (retryAfter: number) =>
-  expect.objectContaining({ code: 'RATE_LIMITED', extensions: { code: 'RATE_LIMITED', retryAfter } });
+  expect.objectContaining({
+    message: 'Too many.',
+    code: 'RATE_LIMITED',
+    extensions: { code: 'RATE_LIMITED', retryAfter },
+  });
 
 describe('a throttle', () => {
   test('refuses once the limit of failures is reached, and says when to retry', async () => {
@@ -96,7 +106,13 @@ describe('a throttle', () => {
       checks += 1;
       return now;
     };
-    throttle = createThrottle({ name: 'sign-in', limit: 3, windowMs, clock: { now: count } });
+    throttle = createThrottle({
+      refusal: 'Too many.',
+      name: 'sign-in',
+      limit: 3,
+      windowMs,
+      clock: { now: count },
+    });
     const all = Array.from({ length: 1_000 }, (_, at) => at);
     const ran: number[] = [];
     const run = (at: number) => {
