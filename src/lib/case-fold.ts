@@ -17,3 +17,14 @@ export function foldCodePoints(text: string): string {
   const alike = special.test(text) ? text.replaceAll('İ', 'i').replaceAll('Σ', 'σ') : text;
   return alike.toLowerCase();
 }
+
+/** Accents, blanks, and what is not seen. */
+const passedOver = /[\p{M}\p{Z}\p{C}\p{Default_Ignorable_Code_Point}]+/gu;
+
+/**
+ * A text folded as much as any service may fold what it compares: without accents, case, blanks, invisible characters, and
+ * other forms of a letter (`ﬁ`, `Ａ`).
+ */
+export function foldLoosely(text: string): string {
+  return foldCodePoints(text.normalize('NFKD').replace(passedOver, '').toUpperCase());
+}

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { foldAscii, foldCodePoints } from '../../src/lib/case-fold.js';
+import { foldAscii, foldCodePoints, foldLoosely } from '../../src/lib/case-fold.js';
 
 test.each([
   ['Ann.B@Example.COM', 'ann.b@example.com'],
@@ -24,4 +24,27 @@ describe('by code point', () => {
   ])('%s is %s', (text, folded) => {
     expect(foldCodePoints(text)).toBe(folded);
   });
+});
+
+test.each([
+  'Ann.B@Example.com',
+  ' ann.b@example.com\n',
+  'ánn.b@exåmple.com',
+  'a\u0301nn.b@example.com',
+  '\uff21nn.b@example.com',
+  'ann.b@ex\u200bample.com',
+  'ann.b@exam\u00adple.com\0',
+  'ann.b@exam\u3164ple.com',
+])('loosely, %j is like ann.b@example.com', (text) => {
+  expect(foldLoosely(text)).toBe('ann.b@example.com');
+});
+
+test.each([
+  ['ΟΔΟΣ', 'οδος'],
+  ['Straße', 'STRASSE'],
+  ['İstanbul', 'ıstanbul'],
+  ['\u212Aelly', 'kelly'],
+  ['ﬁnn', 'Finn'],
+])('loosely, %s is like %s', (one, other) => {
+  expect(foldLoosely(one)).toBe(foldLoosely(other));
 });

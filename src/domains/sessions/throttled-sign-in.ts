@@ -1,4 +1,4 @@
-import { foldAscii } from '../../lib/case-fold.js';
+import { foldAscii, foldLoosely } from '../../lib/case-fold.js';
 import type { Clock } from '../../lib/clock.js';
 import type { RateLimit } from '../../lib/rate-limit.js';
 import { digest, type Sealer } from '../../lib/sealer.js';
@@ -30,6 +30,11 @@ const serviceFailing = 'The notes service failed at too many sign-ins; try again
 const serviceLimit = 'sign-in-service';
 /** Clients are told of the service's failures only once they count. */
 const isTold = ({ name, remaining }: RateLimit) => name !== serviceLimit || remaining === 0;
+
+/** In characters: no address is as long, and what is longer counts as one. */
+const maxAddress = 1_000;
+/** The same for all spellings that the service may take for one address. */
+const alike = (email: string) => digest(email.length > maxAddress ? '' : foldLoosely(email));
 
 const isWrong = (settled: PromiseSettledResult<unknown>) =>
   settled.status === 'fulfilled' && settled.value === 'WRONG_CREDENTIALS';
@@ -107,10 +112,9 @@ export class ThrottledSignIn {
     exchange: () => Promise<T | 'WRONG_CREDENTIALS'>,
     onKeys: (key: string, failingKey: string) => void,
   ): Promise<T | 'WRONG_CREDENTIALS'> {
-    const address = digest(foldAscii(email.trim()));
-    const pair = digest(`${address} ${network}`);
+    const pair = digest(`${digest(foldAscii(email.trim()))} ${network}`);
     const isFamiliar = await this.#familiar.has(pair);
-    const [key, failingKey] = isFamiliar ? [pair, pair] : [address, network];
+    const [key, failingKey] = isFamiliar ? [pair, pair] : [alike(email), network];
     onKeys(key, failingKey);
     const run = () => this.#failing.attempt(failingKey, exchange, hasFailed);
     const outcome = await this.#byAddress.attempt(key, run, isWrong);

@@ -61,6 +61,27 @@ describe('once the notes service has failed at too many sign-ins', () => {
 });
 
 describe('an address', () => {
+  const spellings = ['ánn@example.com', 'ＡNN@example.com', 'ann\u200b@example.com', 'ann@ example.com'];
+
+  test('that is spelled otherwise has no failures of its own', async () => {
+    for (const spelling of spellings) await repeat(3, wrong, spelling);
+    expect(await attempt(right)).toContain('Too many failed sign-ins');
+    expect(await attempt(right, 'anne@example.com')).toBe('signed in');
+  });
+
+  test('is not familiar where another spelling has signed in', async () => {
+    await attempt(right, 'ánn@example.com');
+    await repeat(10, wrong, 'ann@example.com', 'elsewhere');
+    expect(await attempt(right)).toContain('Too many failed sign-ins');
+    expect(await attempt(right, 'ánn@example.com')).toBe('signed in');
+  });
+
+  test('that is longer than any counts as one with its like', async () => {
+    for (const more of ['a', 'b']) await repeat(5, wrong, `ann@example.com${more.repeat(1_000)}`);
+    expect(await attempt(right, 'c'.repeat(1_001))).toContain('Too many failed sign-ins');
+    expect(await attempt(right)).toBe('signed in');
+  });
+
   test('that is locked leaves one line for an audit, without the address', async () => {
     await repeat(10, wrong);
     expect(logged).toBe('');
