@@ -1,5 +1,6 @@
 import { maxHeaderSize } from 'node:http';
-import { callsAtOnce, callsPerHour } from '../../../src/domains/notes/service/client.js';
+import { callsAtOnce as bookingsAtOnce } from '../../../src/domains/appointments/service/client.js';
+import { callsAtOnce, callsPerHour, signInsAtOnce } from '../../../src/domains/notes/service/client.js';
 import { maxCalls, maxMebibytes } from '../../../src/domains/notes/paging/note-lists.js';
 import { maxScannedNotes } from '../../../src/domains/notes/paging/pager.js';
 import { maxValues as maxDeliveryValues } from '../../../src/domains/webhooks/resolvers.js';
@@ -119,6 +120,16 @@ const services = [
   [
     'calls to the notes service at once, for each user',
     count(callsAtOnce),
+    'the others wait up to 10 seconds',
+  ],
+  [
+    'sign-ins at the notes service at once, for each network',
+    count(signInsAtOnce),
+    'the others wait up to 10 seconds',
+  ],
+  [
+    'bookings at the appointment service at once, for each user',
+    count(bookingsAtOnce),
     'the others wait up to 10 seconds',
   ],
   [

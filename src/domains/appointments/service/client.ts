@@ -63,7 +63,7 @@ const blamedOnGateway: Readonly<Record<number, FailureReason>> = {
 };
 
 /** Of one user: so many hanging bookings delay nobody else's. */
-const callsAtOnce = 16;
+export const callsAtOnce = 16;
 /** The least time between two tokens that are replaced because of a 403. */
 const forbiddenPauseMs = 60_000;
 

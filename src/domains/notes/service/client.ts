@@ -87,7 +87,7 @@ export const callsPerHour = 1_000;
 /** Per user, so that nobody waits for the calls of others, even if those hang. */
 export const callsAtOnce = 8;
 /** Per network. */
-const signInsAtOnce = 16;
+export const signInsAtOnce = 16;
 const defaultTokenFields = ['access_token', 'accessToken', 'token'];
 const wrongCredentials: readonly number[] = [400, 401, 403, 422];
 
