@@ -1,12 +1,12 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Tests that replace modules, which others must not see. */
-const replacing = [
-  'test/gateway.test.ts',
-  'test/replicas/multicast.test.ts',
-  'test/store/reader-fault.test.ts',
-];
+/** Tests that replace modules, which others must not see, and which others must not have loaded before. */
+const replacing = readdirSync(join(import.meta.dirname, 'test'), { recursive: true, encoding: 'utf8' })
+  .map((path) => join('test', path))
+  .filter((path) => path.endsWith('.test.ts') && readFileSync(path, 'utf8').includes('vi.mock('));
 
 /** The files that take longest, which begin first: no worker is left alone with one at the end. */
 const longest = [
