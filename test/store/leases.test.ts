@@ -38,10 +38,16 @@ describe.each(engines)('leases on %s', (_, freshUrl) => {
 
   test('hold no connection and no transaction while the work runs', async () => {
     const database = await open(await freshUrl());
-    await withLease(database, 'token', options, async () => {
-      const ping = () => database.kysely.transaction().execute(async () => database.ping);
-      expect(await Promise.all(Array.from({ length: 20 }, ping))).toHaveLength(20);
-    });
+    const count = 20;
+    let holders = 0;
+    const work = async () => {
+      holders += 1;
+      await expect.poll(() => holders).toBe(count);
+      return database.kysely.transaction().execute(async () => 'done');
+    };
+    const keys = Array.from({ length: count }, (_, nth) => `key ${nth}`);
+    const done = await Promise.all(keys.map((key) => withLease(database, key, options, work)));
+    expect(done).toEqual(keys.map(() => 'done'));
   });
 
   test('are released when the work fails', async () => {
