@@ -5,7 +5,6 @@ import { afterAll, beforeAll, beforeEach, expect, onTestFinished } from 'vitest'
 import type { Environment } from '../../src/config/environment.js';
 import { launchBrowser, resetPage } from '../support/browser.js';
 import { createTestFile } from '../support/sqlite.js';
-import { buildPages } from '../support/pages.js';
 import { startTestbed, type Testbed } from '../support/testbed.js';
 
 /** A user whom `GRANTS` does not name. */
@@ -45,7 +44,6 @@ export function useConsole(settings: Environment = {}, fill?: Fill): Console {
   const faults: string[] = [];
 
   beforeAll(async () => {
-    await buildPages();
     const filled = fill && {
       DATABASE_URL: await createTestFile(),
       SECRET_KEYS: randomBytes(32).toString('base64'),

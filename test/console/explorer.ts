@@ -8,7 +8,6 @@ import { startGateway, type Gateway } from '../../src/gateway.js';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
 import { launchBrowser, resetPage, resetWindow } from '../support/browser.js';
 import { testWriter } from '../support/database.js';
-import { buildPages } from '../support/pages.js';
 
 interface Person {
   readonly email: string;
@@ -73,7 +72,6 @@ export function useExplorer(): Explorer {
   const faults: string[] = [];
 
   beforeAll(async () => {
-    await buildPages();
     sandbox = await startSandbox();
     sandbox.notes.addUser({ ...other, name: 'Otto Other' });
     gateway = await startGateway(configure(sandbox), { writer: testWriter() });

@@ -5,7 +5,6 @@ import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
 import { openProxy, type Proxy } from '../client/proxy.js';
 import { launchBrowser, skipBrowserTests } from '../support/browser.js';
 import { noPostgres } from '../support/engines.js';
-import { buildPages } from '../support/pages.js';
 import { createTestDatabase } from '../support/postgres.js';
 import { freePort } from '../support/postgres-server.js';
 import { startGatewayProcess, type GatewayProcess } from '../support/process.js';
@@ -63,7 +62,6 @@ describe.skipIf(skipBrowserTests || noPostgres !== undefined)('each view (needs 
   let turn = 0;
 
   beforeAll(async () => {
-    await buildPages();
     sandbox = await startSandbox();
     sandbox.notes.addUser(other);
     const url = new URL(await createTestDatabase());
