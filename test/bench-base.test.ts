@@ -1,6 +1,6 @@
 import { DatabaseSync } from '@photostructure/sqlite';
 import { join } from 'node:path';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { allTold, openAudience, ownShipments } from './bench/audience.js';
 import { begin, byHand, byStream } from './bench/contestants.js';
 import { withEnvironment } from './bench/environment.js';
@@ -32,7 +32,7 @@ test.for([byHand, byStream(byHand)])('$who sends each event to those who follow 
     const audience = await openAudience(target, 20, 20, ownShipments);
     audience.reset(true);
     await audience.tellAll();
-    await vi.waitFor(() => allTold(audience));
+    await allTold(audience);
     expect(audience.took).toHaveLength(20);
     await audience.stop();
   });

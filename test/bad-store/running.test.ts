@@ -106,7 +106,7 @@ describe.skipIf(noPostgres)('a gateway on Postgres', () => {
     };
     expect((await sender.send()).status).toBe(200);
     await turn('on');
-    await vi.waitFor(async () => expect((await sender.send()).status).toBe(503));
+    await expect.poll(async () => (await sender.send()).status).toBe(503);
     expect((await sender.send()).status).toBe(503);
     expect(await stored(database)).toEqual(sender.acknowledged);
     await turn('off');

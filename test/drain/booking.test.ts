@@ -1,6 +1,6 @@
 import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
 import { noPostgres } from '../support/engines.js';
 import { createTestDatabase } from '../support/postgres.js';
@@ -23,7 +23,7 @@ function delayBooking(sandbox: Sandbox): void {
 }
 
 const bookingRequested = (sandbox: Sandbox) =>
-  vi.waitFor(() => expect(sandbox.calls.at(-1)).toMatchObject({ service: 'appointments', method: 'POST' }));
+  expect.poll(() => sandbox.calls.at(-1)).toMatchObject({ service: 'appointments', method: 'POST' });
 
 function createKeepAliveAgent(): Agent {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -95,7 +95,7 @@ test.skipIf(noPostgres)(
     const booked = async () =>
       (await one.ask('{ appointments { nodes { id } } }', {}, token)).data.appointments.nodes as unknown[];
     const first = bookBy(one, 'one');
-    await vi.waitFor(() => expect(sandbox.calls.at(-1)).toMatchObject({ service: 'issuer' }));
+    await expect.poll(() => sandbox.calls.at(-1)).toMatchObject({ service: 'issuer' });
     const second = bookBy(two, 'two');
     await expect.poll(booked).toHaveLength(2);
     await two.gateway.stop();

@@ -255,16 +255,16 @@ test('a list that has grown by a thousand rows begins anew', async () => {
       payments: { edges: [{ node: payment(at) }], pageInfo: { hasNextPage: true, endCursor: 'end' } },
     });
   answer(1);
-  await vi.waitFor(() => expect(sinks).toHaveLength(1));
+  await expect.poll(() => sinks).toHaveLength(1);
   const take = (at: number) =>
     sinks.at(-1)!.next({ data: { paymentUpdates: { cursor: String(at), payment: payment(at) } } });
   for (let at = 2; at <= 1_000; at += 1) take(at);
   expect(list.state.entities).toHaveLength(1_000);
   expect(answers).toEqual([]);
   take(1_001);
-  await vi.waitFor(() => expect(answers).toHaveLength(1));
+  await expect.poll(() => answers).toHaveLength(1);
   answer(1_001);
-  await vi.waitFor(() => expect(list.state.entities.map(({ paymentId }) => paymentId)).toEqual(['pay_1001']));
+  await expect.poll(() => list.state.entities.map(({ paymentId }) => paymentId)).toEqual(['pay_1001']);
   expect(list.state).toMatchObject({ hasMore: true, loading: false });
 });
 

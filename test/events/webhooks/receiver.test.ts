@@ -510,7 +510,7 @@ describe('rotation', () => {
     let answer: ReturnType<typeof post> | undefined;
     await secrets.rotate('payments', 'pe_1', async () => {
       answer = post(payment(body, headers));
-      await vi.waitFor(() => expect(latest).toHaveBeenCalled());
+      await expect.poll(() => latest).toHaveBeenCalled();
       now += 10_000;
       return 'whsec_late';
     });

@@ -41,7 +41,7 @@ test('has past events wait until the client has taken what waits for it', async 
   client.resume();
   await room;
   expect(outlet.untilRoom()).toBeUndefined();
-  await vi.waitFor(() => expect(sent).toHaveBeenCalledTimes(1));
+  await expect.poll(() => sent).toHaveBeenCalledTimes(1);
 });
 
 test('has past events wait no longer than the client is there', async () => {
@@ -50,14 +50,14 @@ test('has past events wait no longer than the client is there', async () => {
   const room = outlet.untilRoom();
   client.terminate();
   await room;
-  await vi.waitFor(() => expect(outlet.untilRoom()).toBeUndefined());
+  await expect.poll(() => outlet.untilRoom()).toBeUndefined();
 });
 
 test('closes the socket at past events for which there is no room', async () => {
   const { outlet, socket } = await openOutlet(1024 * 1024);
   const sent = done();
   outlet.send([long], [], sent);
-  await vi.waitFor(() => expect(sent).toHaveBeenCalledWith(expect.any(Error)));
+  await expect.poll(() => sent).toHaveBeenCalledWith(expect.any(Error));
   expect(socket.readyState).toBe(socket.CLOSING);
   expect(socket.bufferedAmount).toBeLessThan(1024);
 });
