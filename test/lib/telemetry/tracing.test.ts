@@ -191,21 +191,22 @@ test('a sampler by ratio heeds the client’s decision if it is named to', async
 });
 
 test.each([
-  [{}, 'application/json', /"name":"delivery"/],
-  [{ OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf' }, 'application/x-protobuf', /\*\x08delivery/],
+  [{}, 'application/json', '"name":"delivery"'],
+  [{ OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf' }, 'application/x-protobuf', '*\bdelivery'],
   [
     { OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf', OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/json' },
     'application/json',
-    /"name":"delivery"/,
+    '"name":"delivery"',
   ],
-  [{ OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, 'application/json', /"name":"delivery"/],
+  [{ OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, 'application/json', '"name":"delivery"'],
 ])('with %o, spans are sent as %s', async (protocol, contentType, span) => {
   const sent: { readonly type: string | undefined; readonly body: string }[] = [];
   const server = createServer((request, response) => {
-    void buffer(request).then((body) => {
-      sent.push({ type: request.headers['content-type'], body: body.toString('latin1') });
+    void (async () => {
+      const body = (await buffer(request)).toString('latin1');
+      sent.push({ type: request.headers['content-type'], body });
       response.end();
-    });
+    })();
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => server.close().closeAllConnections());
@@ -217,7 +218,7 @@ test.each([
   expect((await createSender(traced).send()).status).toBe(200);
   expect(await traced.end()).toBe(0);
   expect(sent.map(({ type }) => type)).toContain(contentType);
-  expect(sent.map(({ body }) => body).join('\n')).toMatch(span);
+  expect(sent.map(({ body }) => body).join('\n')).toContain(span);
   expect(/OTEL_EXPORTER_OTLP_PROTOCOL: grpc is not among/.test(traced.output())).toBe(
     Object.values(protocol).includes('grpc'),
   );
