@@ -5,8 +5,8 @@ import type { Payload } from './document.js';
 /** What takes the answers of one subscription. */
 export interface Sink {
   next(answer: Answer): void;
-  /** The place in the log that was passed without an update for this subscription. */
-  passed?(cursor: string): void;
+  /** The connection is alive; if there is a `cursor`, this place in the log was passed without an update. */
+  passed?(cursor: string | undefined): void;
   /** The subscription has ended for good. */
   error(failure: TriviumError): void;
   complete(): void;

@@ -9,8 +9,8 @@ const remembered = 500;
 /** What takes the updates of a stream, each with its cursor. */
 export interface Listener {
   next(answer: Answer, cursor: string | undefined): void;
-  /** The place in the log that was passed without an update. */
-  passed?(cursor: string): void;
+  /** All is well; the place in the log, if there is one, was passed without an update. */
+  passed?(cursor: string | undefined): void;
   error(failure: TriviumError): void;
   complete?(): void;
 }
@@ -169,7 +169,7 @@ function deliver(
 ): void {
   if (cursor !== undefined) place.cursor = cursor;
   if (answer) listener.next(answer, cursor);
-  else if (cursor !== undefined) listener.passed?.(cursor);
+  else listener.passed?.(cursor);
 }
 
 function remember(stream: Stream, cursor: string, answer: Answer | undefined): void {

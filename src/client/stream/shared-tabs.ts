@@ -12,7 +12,7 @@ type Report = { readonly tab: string; readonly id: number } & (
   | { readonly kind: 'taken' }
   | { readonly kind: 'complete' }
   | { readonly kind: 'next'; readonly answer: Answer }
-  | { readonly kind: 'passed'; readonly cursor: string }
+  | { readonly kind: 'passed'; readonly cursor: string | undefined }
   | {
       readonly kind: 'error';
       readonly code: string;

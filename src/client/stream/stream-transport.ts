@@ -114,12 +114,12 @@ class OpenStream {
         if (this.#controller.signal.aborted) return;
         if (event === 'complete' && isWhole) return;
         if (event === 'complete') break;
-        if (retry !== undefined) retryAfter = Number(retry) / 1_000;
         if (event === 'next') {
           const answer = JSON.parse(data ?? '') as Answer;
           isWhole ||= answer.data == null;
           this.#sink.next(answer);
-        } else if (id !== undefined) this.#sink.passed?.(id);
+        } else if (retry === undefined) this.#sink.passed?.(id);
+        else retryAfter = Number(retry) / 1_000;
       }
     } catch (cause) {
       throw cutOff(cause);
