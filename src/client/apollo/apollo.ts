@@ -13,9 +13,9 @@ import { OperationTypeNode } from 'graphql';
 import type { Sink, Trivium } from '../core/trivium.js';
 import { ask } from '../live/ask.js';
 import type { CoveredList } from '../live/cover.js';
-import { Coverage, edgeTypes, isNext, keyOf } from '../live/coverage.js';
+import { Coverage, edgeTypes, isNext } from '../live/coverage.js';
 import { matches, replaced, type Entity } from '../live/order.js';
-import { listKey } from '../live/root-fields.js';
+import { keyOf, listKey } from '../live/root-fields.js';
 import { onViewer } from '../live/viewer.js';
 
 /** What an application may add to the client that `createApolloClient` makes: all options of Apollo Client, too. */

@@ -1,4 +1,4 @@
-import { print, visit, type DocumentNode, type FieldNode } from 'graphql';
+import type { DocumentNode, FieldNode } from 'graphql';
 import { callBack } from '../core/attempt.js';
 import { isPlaceLost, TriviumError, type Answer } from '../core/error.js';
 import { createPauses } from '../core/pause.js';
@@ -7,7 +7,7 @@ import type { Trivium } from '../core/trivium.js';
 import { Cover, type CoveredList, type List } from './cover.js';
 import { Freshest } from './freshest.js';
 import { isPlaceable, matches, type Entity, type Filter } from './order.js';
-import { type Arguments, argumentsOf, listKey, responseName, rootFields } from './root-fields.js';
+import { argumentsOf, keyOf, responseName, rootFields, type Arguments } from './root-fields.js';
 import { createStreams, type Streams } from './streams.js';
 import type { Family } from './store.js';
 
@@ -277,21 +277,4 @@ function entityOf(data: unknown): Entity | undefined {
 /** Whether a page that was asked for `after` a cursor goes on where a list ends: not, if the list was replaced since. */
 export function isNext(after: unknown, endCursor: unknown): boolean {
   return after != null && (endCursor === undefined || after === endCursor);
-}
-
-const selections = new WeakMap<FieldNode, string>();
-
-/** What keeps live lists apart: field, filter and end as in `listKey`, and what is selected. It begins with the field's name. */
-export function keyOf(field: FieldNode, args: Arguments): string {
-  return `${field.name.value}:${listKey(args)}${selectionOf(field)}`;
-}
-
-/** What is selected of a list, as a text; without directives, since some are for a cache, and are not sent. */
-function selectionOf(field: FieldNode): string {
-  const { selectionSet } = field;
-  const known = selections.get(field);
-  if (known !== undefined || !selectionSet) return known ?? '';
-  const text = print(visit(selectionSet, { Directive: () => null }));
-  selections.set(field, text);
-  return text;
 }

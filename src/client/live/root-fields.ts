@@ -1,4 +1,12 @@
-import { Kind, valueFromASTUntyped, type DocumentNode, type FieldNode, type SelectionSetNode } from 'graphql';
+import {
+  Kind,
+  print,
+  valueFromASTUntyped,
+  visit,
+  type DocumentNode,
+  type FieldNode,
+  type SelectionSetNode,
+} from 'graphql';
 
 export type Arguments = Readonly<Record<string, unknown>>;
 
@@ -57,4 +65,30 @@ export function listKey({ filter, last }: { readonly filter?: unknown; readonly 
   const given = Object.entries(filter ?? {}).filter(([, value]) => value != null);
   const sorted = given.toSorted(([one], [other]) => (one < other ? -1 : 1));
   return (last == null ? '' : 'last') + JSON.stringify(sorted);
+}
+
+const selections = new WeakMap<FieldNode, string>();
+
+/** What keeps live lists apart: field, filter and end as in `listKey`, and what is selected. It begins with the field's name. */
+export function keyOf(field: FieldNode, args: Arguments): string {
+  return `${field.name.value}:${listKey(args)}${selectionOf(field)}`;
+}
+
+/**
+ * What is selected of a list, as a text, whether or not that is what is sent: caches add `__typename`, and keep directives and
+ * `@client` fields for themselves.
+ */
+function selectionOf(field: FieldNode): string {
+  const { selectionSet } = field;
+  const known = selections.get(field);
+  if (known !== undefined || !selectionSet) return known ?? '';
+  const isOfCache = ({ name, directives = [] }: FieldNode) =>
+    name.value === '__typename' || directives.some((directive) => directive.name.value === 'client');
+  const sent = visit(selectionSet, {
+    Directive: () => null,
+    Field: (one) => (isOfCache(one) ? null : undefined),
+  });
+  const text = print(sent);
+  selections.set(field, text);
+  return text;
 }

@@ -1,8 +1,8 @@
 import { Kind, type DocumentNode, type FieldNode } from 'graphql';
 import type { CoveredList } from '../live/cover.js';
-import { edgeTypes, isNext, keyOf } from '../live/coverage.js';
+import { edgeTypes, isNext } from '../live/coverage.js';
 import { withEntity, type Entity, type Filter, type Stretch } from '../live/order.js';
-import { argumentsOf, responseName, rootFields } from '../live/root-fields.js';
+import { argumentsOf, keyOf, responseName, rootFields } from '../live/root-fields.js';
 
 /** How many answers are remembered, for when their lists are shown again. */
 const remembered = 500;

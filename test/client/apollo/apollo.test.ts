@@ -1,9 +1,11 @@
 import { ApolloLink, gql, type TypedDocumentNode } from '@apollo/client';
+import { LocalState } from '@apollo/client/local-state';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createApolloClient } from '../../../src/client/apollo/apollo.js';
 import {
   CreateNoteDocument,
   NotesDocument,
+  ShipmentsDocument,
   ShipmentUpdatesDocument,
   PaymentUpdatesDocument,
 } from '../../../src/client/generated/index.js';
@@ -184,6 +186,58 @@ test('keeps lists apart of which different fields are selected, so that neither 
   await proxied.emit(1, 'shp_one');
   await expect.poll(lengths).toEqual([2, 2]);
   expect(execute.mock.calls.length).toBe(asked);
+});
+
+test('a live list can be read and written in the cache by the document as it is', async () => {
+  await proxied.emit(1, 'shp_by_hand');
+  const apollo = createApolloClient(proxied.connect());
+  const { cache } = apollo;
+  const [query, variables] = [ShipmentsDocument, { first: 1 }];
+  const { data } = await apollo.query({ query, variables });
+  expect(cache.readQuery({ query, variables })).toEqual(data);
+  cache.updateQuery(
+    { query, variables },
+    (list) => list && { ...list, shipments: { ...list.shipments, edges: [] } },
+  );
+  const { data: written } = await apollo.query({ query, variables });
+  expect(written?.shipments.edges).toEqual([]);
+});
+
+test('a list whose rows have a field of the application alone is live', async () => {
+  const query: TypedDocumentNode<Lists, object> = gql`
+    {
+      liveCursor
+      shipments(first: 1) {
+        edges {
+          node {
+            id
+            revision
+            updatedAt
+            shipmentId
+            isPicked @client
+          }
+        }
+      }
+    }
+  `;
+  await proxied.emit(1, 'shp_picked_1');
+  const apollo = createApolloClient(proxied.connect(), {
+    cache: { typePolicies: { Shipment: { fields: { isPicked: { read: () => false } } } } },
+    localState: new LocalState(),
+  });
+  const list = apollo.watchQuery({ query });
+  const rows = () => (list.getCurrentResult().data as Lists | undefined)?.shipments?.edges ?? [];
+  const watching = [
+    list.subscribe({ error: () => {} }),
+    apollo.subscribe<unknown, object>({ query: ShipmentUpdatesDocument }).subscribe({ error: () => {} }),
+  ];
+  onTestFinished(() => watching.forEach((one) => one.unsubscribe()));
+  await expect.poll(() => rows().map(({ node }) => node.shipmentId)).toEqual(['shp_picked_1']);
+  await proxied.emit(1, 'shp_picked_2');
+  await expect
+    .poll(() => rows().map(({ node }) => node.shipmentId))
+    .toEqual(['shp_picked_2', 'shp_picked_1']);
+  expect(rows()[0]!.node).toMatchObject({ isPicked: false });
 });
 
 test('keeps a list from the end apart from one from the start', async () => {
