@@ -92,7 +92,10 @@ export class Coverage {
     const family = field && families[field.name.value];
     const { filter } = field ? argumentsOf(document, field, variables) : {};
     const coversAll = family && Object.values(filter ?? {}).every((value) => value == null);
-    const next = (answer: Answer) => sink.next(this.#freshest.refresh(answer));
+    const fresh = ({ data, ...others }: Answer): Answer => ({
+      ...others,
+      data: this.#freshest.refresh(document, data),
+    });
     let place = variables;
     const stop = () => {
       this.#covers.delete(cover);
@@ -101,7 +104,7 @@ export class Coverage {
     const cover = new Cover(coversAll ? family : undefined, {
       next: (answer) => {
         if (coversAll) this.#losses = 0;
-        next(answer);
+        sink.next(fresh(answer));
       },
       complete: () => sink.complete(),
       alone: (one) => {
@@ -110,7 +113,7 @@ export class Coverage {
         return this.#options.trivium.subscribe(document, from, one);
       },
       join: (list, listener) => this.#streams.join(document, withoutAfter(variables), list.cursor, listener),
-      take: (list, answer) => this.#take(list, this.#freshest.refresh(answer)),
+      take: (list, answer) => this.#take(list, fresh(answer)),
       fail: (failure) => {
         if (coversAll && isPlaceLost(failure)) return void this.#expire();
         if (/^(UNAUTHENTICATED|FORBIDDEN)$/.test(failure.code)) {
@@ -197,7 +200,7 @@ export class Coverage {
       for (const [list, entities] of waits) {
         list.meanwhile.delete(entities);
         this.#whenCached(list, () => {
-          for (const entity of entities.values()) this.#apply(list, this.#freshest.refresh(entity));
+          for (const entity of entities.values()) this.#apply(list, this.#freshest.refresh(document, entity));
         });
       }
     };
@@ -214,7 +217,7 @@ export class Coverage {
 
   /** An answer's data as the cache may have it. */
   #fit(document: DocumentNode, variables: object, given: unknown): unknown {
-    const data = this.#freshest.refresh(given) as Record<string, unknown>;
+    const data = this.#freshest.refresh(document, given) as Record<string, unknown>;
     const { liveCursor } = data;
     if (typeof liveCursor !== 'string') return data;
     const fields = rootFields(document).filter((field) => families[field.name.value]);

@@ -1,3 +1,6 @@
+import { visit, type DocumentNode } from 'graphql';
+import { responseName } from './root-fields.js';
+
 /** How many entities are remembered; whose state is older than all of these is not going to be overtaken. */
 const remembered = 10_000;
 
@@ -10,21 +13,27 @@ type Fields = Readonly<Record<string, unknown>>;
 export class Freshest {
   readonly #known = new Map<string, Fields>();
 
-  /** The same answer, with the newest known state of each entity. */
-  refresh<Value>(value: Value): Value {
-    if (Array.isArray(value)) return value.map((item: unknown) => this.refresh(item)) as Value;
-    if (typeof value !== 'object' || value === null) return value;
-    const fields = value as Fields;
-    const own = Object.fromEntries(
-      Object.entries(fields).map(([name, field]) => [name, this.refresh(field)]),
-    );
-    const { id, revision } = fields;
-    return (typeof id === 'string' && typeof revision === 'number' ? this.#newest(id, own) : own) as Value;
+  /** The same data of an operation, or of a part of it, with the newest known state of each entity. */
+  refresh<Value>(document: DocumentNode, data: Value): Value {
+    return this.#refresh(objectsOf(document), data);
   }
 
   /** Forgets all: somebody else signed in. */
   clear(): void {
     this.#known.clear();
+  }
+
+  #refresh<Value>(objects: ReadonlySet<string>, value: Value): Value {
+    if (Array.isArray(value)) return value.map((item: unknown) => this.#refresh(objects, item)) as Value;
+    if (typeof value !== 'object' || value === null) return value;
+    const own: Fields = Object.fromEntries(
+      Object.entries(value).map(([name, field]: [string, unknown]) => [
+        name,
+        objects.has(name) ? this.#refresh(objects, field) : field,
+      ]),
+    );
+    const { id, revision } = own;
+    return (typeof id === 'string' && typeof revision === 'number' ? this.#newest(id, own) : own) as Value;
   }
 
   #newest(id: string, fields: Fields): Fields {
@@ -48,4 +57,16 @@ function scalars(fields: Fields): Fields {
   return Object.fromEntries(
     Object.entries(fields).filter(([, field]) => typeof field !== 'object' || field === null),
   );
+}
+
+const objectNames = new WeakMap<DocumentNode, ReadonlySet<string>>();
+
+/** The names of the fields of which an operation selects some: any other is a scalar, of which even JSON stays as it is. */
+function objectsOf(document: DocumentNode): ReadonlySet<string> {
+  const known = objectNames.get(document);
+  if (known) return known;
+  const names = new Set<string>();
+  visit(document, { Field: (field) => void (field.selectionSet && names.add(responseName(field))) });
+  objectNames.set(document, names);
+  return names;
 }

@@ -92,9 +92,21 @@ test('a cache takes what a restored log says, though that counts its events once
 test('a late answer keeps what a newer update does not say, though an older answer said it', async () => {
   const state = (revision: number, stage: string, carrier: string) => ({ id: '1', revision, stage, carrier });
   const freshest = new Freshest();
-  freshest.refresh(state(5, 'CREATED', 'UPS'));
-  freshest.refresh({ id: '1', revision: 7, stage: 'DELIVERED' });
-  expect(freshest.refresh(state(6, 'IN_TRANSIT', 'DHL'))).toEqual(state(7, 'DELIVERED', 'DHL'));
+  const document = parse('{ shipment { id revision stage carrier } }');
+  freshest.refresh(document, state(5, 'CREATED', 'UPS'));
+  freshest.refresh(document, { id: '1', revision: 7, stage: 'DELIVERED' });
+  expect(freshest.refresh(document, state(6, 'IN_TRANSIT', 'DHL'))).toEqual(state(7, 'DELIVERED', 'DHL'));
+});
+
+test('the data of an event stays as it is, though it looks like an older state', () => {
+  const freshest = new Freshest();
+  const document = parse('{ payment { id revision events { nodes { id raw: data } } } }');
+  const answer = (revision: number, amount: number) => {
+    const raw = { object: { id: 'payment', revision, amount } };
+    return { payment: { id: 'payment', revision: 9, events: { nodes: [{ id: `event ${revision}`, raw }] } } };
+  };
+  for (const event of [answer(20, 500), answer(1, 100)])
+    expect(freshest.refresh(document, event)).toEqual(event);
 });
 
 test.each(['', '(filter: { carriers: ["ups"] })'])(
