@@ -63,19 +63,22 @@ export class LiveLists {
   readonly #lists = new Map<string, Page>();
   readonly #answers = new Map<number, Data>();
 
-  /** Takes an answer over; a page that does not go on where its list ends is left out. */
-  take({ key, query, variables }: Asked, data: Data): void {
+  /** Takes an answer over; a page that does not go on where its list ends is left out. Returns whether a list began anew. */
+  take({ key, query, variables }: Asked, data: Data): boolean {
+    let isBegun = false;
     for (const field of liveFields(query)) {
       const page = data[responseName(field)] as Page | null | undefined;
       if (!page?.edges) continue;
       const args = argumentsOf(query, field, variables ?? {});
       const list = keyOf(field, args);
       this.#lists.set(list, joined(this.#lists.get(list), page, args));
+      isBegun ||= (args['after'] ?? args['before']) == null;
     }
     this.#answers.delete(key);
     this.#answers.set(key, data);
     const [oldest] = this.#answers.keys();
     if (this.#answers.size > remembered && oldest !== undefined) this.#answers.delete(oldest);
+    return isBegun;
   }
 
   /** Puts an entity where it belongs in a list, or takes it out; returns whether that changed anything. */
@@ -92,13 +95,16 @@ export class LiveLists {
 
   /** What an operation shows; undefined if it has to be asked for. */
   read(operation: Asked): Data | undefined {
-    const { query, variables } = operation;
-    const isMissing = liveFields(query).some((field) => {
+    return this.isMissing(operation) ? undefined : this.shown(operation);
+  }
+
+  /** Whether an operation is for the page that a list lacks next. */
+  isMissing({ query, variables }: Asked): boolean {
+    return liveFields(query).some((field) => {
       const args = argumentsOf(query, field, variables ?? {});
       const { pageInfo: { endCursor, hasNextPage } = {} } = this.#lists.get(keyOf(field, args)) ?? {};
       return hasNextPage === true && args['after'] != null && args['after'] === endCursor;
     });
-    return isMissing ? undefined : this.shown(operation);
   }
 
   /** The last answer to an operation, with its lists as they are now: the same object while nothing changes. */

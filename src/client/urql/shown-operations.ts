@@ -15,7 +15,7 @@ export class ShownOperations {
   readonly #changes = makeSubject<OperationResult>();
   /** What each operation has been told that its lists are. */
   readonly #told = new Map<number, unknown>();
-  /** Which were asked again: the cursor that one is after counted before that. */
+  /** Which are asked for the beginning of their lists, until these begin: the cursor that one is after counted before that. */
   readonly #begunAgain = new Set<number>();
 
   constructor(client: Client) {
@@ -55,7 +55,8 @@ export class ShownOperations {
   readonly take = (result: OperationResult<unknown>): OperationResult<unknown> => {
     const { operation } = result;
     const data = result.data as Data | null | undefined;
-    if (data != null) this.#lists.take(operation, data);
+    const asked = { ...operation, variables: this.variablesOf(operation) };
+    if (data != null && this.#lists.take(asked, data)) this.#goOn(operation);
     const shown = this.#lists.shown(operation) ?? data;
     this.#told.set(operation.key, shown);
     this.#tellAll();
@@ -76,12 +77,27 @@ export class ShownOperations {
   askAgain(concerns: (operation: Operation) => boolean = () => true): void {
     for (const operation of [...this.#active.values()].filter(concerns)) {
       this.#begunAgain.add(operation.key);
-      const context = { ...operation.context, requestPolicy: 'network-only' as const };
-      const again = { ...operation, context };
-      this.#client.reexecuteOperation(again);
-      // What still waits for an answer, or runs, is asked again only if it is told so while it is queued.
-      this.#client.reexecuteOperation(again);
+      this.#ask(operation);
     }
+  }
+
+  /**
+   * A list has begun anew, by this operation: others that are mounted for the page which it lacks now ask for that once more,
+   * since a page that passes the same cursor again changes nothing.
+   */
+  #goOn({ key }: Operation): void {
+    this.#begunAgain.delete(key);
+    for (const operation of this.#active.values())
+      if (!this.#begunAgain.has(operation.key) && this.#lists.isMissing(operation)) this.#ask(operation);
+  }
+
+  /** Has the gateway asked, whatever is known. */
+  #ask(operation: Operation): void {
+    const context = { ...operation.context, requestPolicy: 'network-only' as const };
+    const again = { ...operation, context };
+    this.#client.reexecuteOperation(again);
+    // What still waits for an answer, or runs, is asked again only if it is told so while it is queued.
+    this.#client.reexecuteOperation(again);
   }
 
   /** Tells each operation what its lists are now, if they have changed. */

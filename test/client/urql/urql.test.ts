@@ -190,6 +190,47 @@ test('a list of which a further page is mounted begins anew when somebody else s
   for (const one of [further, following]) one.unsubscribe();
 });
 
+test('a mounted page that goes on where its list now ends is asked for again, once the list has begun anew', async () => {
+  const { trivium, asked, sinks } = answeredByHand();
+  const urql = createUrqlClient(trivium);
+  const shown: string[] = [];
+  const ask = (after?: string) =>
+    pipe(
+      urql.query(ShipmentsDocument, { first: 1, after }),
+      subscribe(({ data }) => shown.push(data!.shipments.edges.map(({ node }) => node.id).join())),
+    );
+  const answerNext = async (id: string, whatIsShown: string) => {
+    await expect.poll(() => asked.length).toBeGreaterThan(0);
+    const { after, answer } = asked.shift()!;
+    answer(id);
+    await expect.poll(() => shown.at(-1)).toBe(whatIsShown);
+    return after ?? null;
+  };
+  const first = ask();
+  expect(await answerNext('2', '2')).toBeNull();
+  const watching = [ask('after 2')];
+  first.unsubscribe();
+  expect(await answerNext('1', '2,1')).toBe('after 2');
+  watching.push(
+    pipe(
+      urql.subscription(ShipmentUpdatesDocument, {}),
+      subscribe(() => {}),
+    ),
+  );
+  await expect.poll(() => sinks.length).toBe(1);
+  sinks[0]!.error(new TriviumError('CURSOR_EXPIRED', 'Too long ago.'));
+  expect(await answerNext('2', '2')).toBeNull();
+  expect(await answerNext('1', '2,1')).toBe('after 2');
+
+  // So it is when the application has it begin anew.
+  const again = urql.query(ShipmentsDocument, { first: 1 }, { requestPolicy: 'network-only' });
+  void again.toPromise();
+  expect(await answerNext('2', '2')).toBeNull();
+  expect(await answerNext('0', '2,0')).toBe('after 2');
+  expect(asked).toEqual([]);
+  for (const one of watching) one.unsubscribe();
+});
+
 test('what is awaited or followed as somebody else signs in is asked for again, and once', async () => {
   const { trivium, asked, sinks, signIn } = answeredByHand();
   const urql = createUrqlClient(trivium);
