@@ -46,9 +46,9 @@ export function textOf(document: AnyDocument): string {
   return text;
 }
 
-/** Whether an operation declares `$after`, so that it can be resumed. */
+/** Whether an operation is a subscription that declares `$after`, so that it can be resumed: a query pages by that. */
 export function takesAfter(text: string): boolean {
-  return /\$after\s*:/.test(text);
+  return isSubscription(text) && /\$after\s*:/.test(text);
 }
 
 /** Whether an operation is a subscription. */

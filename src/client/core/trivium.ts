@@ -58,7 +58,10 @@ export interface Trivium {
 
   /** For other clients: the whole answer to a query or mutation, errors included. Rejects if there was no answer. */
   execute(document: AnyDocument, variables?: object, signal?: AbortSignal | null): Promise<Answer>;
-  /** For other clients: what `updates` is made of. Returns what unsubscribes; the sink hears nothing after that. */
+  /**
+   * For other clients: what `updates` is made of. Returns what unsubscribes; the sink hears nothing after that. What cannot be
+   * answered for now is sent again: for a query or mutation take `execute`.
+   */
   subscribe(document: AnyDocument, variables: object, sink: Sink): () => void;
 
   /** Ends everything: whoever follows updates hears that they are complete. */

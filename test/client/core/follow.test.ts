@@ -45,6 +45,12 @@ test('asks once more where to begin if that cannot be reached', async () => {
   expect([asked, sinks.length, heard]).toEqual([2, 1, []]);
 });
 
+test('the `$after` of a query is the place of a page, not where to begin', async () => {
+  const { sinks } = follow(undefined, 'query ($after: String) { a(after: $after) }');
+  await vi.advanceTimersByTimeAsync(0);
+  expect(sinks).toHaveLength(1);
+});
+
 /** Over a websocket a refusal is an answer, after which the subscription is complete. */
 function refuse(sink: Sink, code: string): void {
   sink.next({ errors: [{ message: 'refused', extensions: { code } }] });
