@@ -131,9 +131,9 @@ export class Following<State extends Asked> {
     const mine = this.#epoch;
     const page = typeof window === 'undefined' ? undefined : window;
     const hurry = () => this.#pauses.skip();
-    page?.addEventListener('online', hurry);
+    page?.addEventListener?.('online', hurry); // React Native has a window without it
     await this.#pauses.wait(attempts, retryAfter * 1_000);
-    page?.removeEventListener('online', hurry);
+    page?.removeEventListener?.('online', hurry);
     if (mine === this.#epoch && this.#listeners.size > 0) await this.#load(attempts + 1);
   }
 

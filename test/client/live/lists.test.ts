@@ -208,9 +208,9 @@ test('a list whose query is never answered is asked for again', async () => {
   expect(fetch).toHaveBeenCalledTimes(2);
 });
 
-test('a list that could not be asked for is asked for as soon as the network is back', async () => {
+/** Listens to a list that cannot be asked for, where this is the window. */
+function listenInVain(page: object) {
   vi.useFakeTimers();
-  const page = new EventTarget();
   vi.stubGlobal('window', page);
   onTestFinished(() => {
     vi.useRealTimers();
@@ -218,6 +218,18 @@ test('a list that could not be asked for is asked for as soon as the network is 
   });
   const execute = vi.fn<Trivium['execute']>().mockRejectedValue(new TriviumError('UNREACHABLE', 'away'));
   onTestFinished(createLiveList({ execute } as unknown as Trivium, 'shipments').listen(() => {}));
+  return execute;
+}
+
+test('a list that could not be asked for is asked for again where a window tells nothing of the network', async () => {
+  const execute = listenInVain({});
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(execute.mock.calls.length).toBeGreaterThan(2);
+});
+
+test('a list that could not be asked for is asked for as soon as the network is back', async () => {
+  const page = new EventTarget();
+  const execute = listenInVain(page);
   await vi.advanceTimersByTimeAsync(60_000);
   const asked = execute.mock.calls.length;
   page.dispatchEvent(new Event('online'));
