@@ -64,7 +64,7 @@ export interface Trivium {
    */
   subscribe(document: AnyDocument, variables: object, sink: Sink): () => void;
 
-  /** Ends everything: whoever follows updates hears that they are complete. */
+  /** Ends everything that is live, for good: whoever follows updates hears that they are complete. */
   dispose(): void;
 }
 

@@ -103,6 +103,7 @@ export class Cover {
         this.#options.take(list, answer);
       },
       error: this.#options.fail,
+      complete: this.#options.complete,
     };
     this.#parts.set(list, this.#options.join(list, listener));
   }

@@ -106,7 +106,10 @@ export class Coverage {
         if (coversAll) this.#losses = 0;
         sink.next(fresh(answer));
       },
-      complete: () => sink.complete(),
+      complete: () => {
+        stop();
+        sink.complete();
+      },
       alone: (one) => {
         const from = place;
         place = withoutAfter(variables); // which counts once: after that it begins now

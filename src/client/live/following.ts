@@ -1,6 +1,6 @@
 import { callBack } from '../core/attempt.js';
 import type { AnyDocument } from '../core/document.js';
-import { failureOf, isPassing, isPlaceLost, type TriviumError } from '../core/error.js';
+import { failureOf, isPassing, isPlaceLost, TriviumError } from '../core/error.js';
 import { createPauses } from '../core/pause.js';
 import type { Trivium } from '../core/trivium.js';
 import type { Entity } from './order.js';
@@ -159,6 +159,10 @@ export class Following<State extends Asked> {
         // What was missed cannot be told any more.
         this.#cursor = undefined;
         return void this.#loadLater(failure, failed);
+      },
+      complete: () => {
+        this.#leave();
+        this.show({ error: new TriviumError('DISPOSED', 'The client was disposed of.') } as Partial<State>);
       },
     });
   }

@@ -252,6 +252,20 @@ test('a list that is asked for again takes nothing from a subscription of what c
   expect(heard).toEqual(['2', '3', '4', '5'].map((cursor) => ({ shipmentUpdates: { cursor } })));
 });
 
+test('a subscription is complete once those of its lists are, as when the client was disposed of', async () => {
+  const { trivium, sinks } = emptyTrivium();
+  const coverage = new Coverage({ trivium, apply: () => {}, expired: () => {} });
+  for (const stage of ['CREATED', 'DELIVERED'])
+    await coverage.execute(
+      parse(`{ liveCursor shipments(filter: { stage: ${stage} }) { edges { node { id } } } }`),
+      {},
+    );
+  const sink = { next: () => {}, error: () => {}, complete: vi.fn<() => void>() };
+  coverage.subscribe(allUpdates, {}, sink);
+  for (const one of sinks) one.complete();
+  expect(sink.complete).toHaveBeenCalledTimes(1);
+});
+
 test('a subscription hears each event once, however far apart the places of its lists are', async () => {
   const { trivium, tell } = fedTrivium(['0', '1']);
   const coverage = new Coverage({ trivium, apply: () => {}, expired: () => {} });

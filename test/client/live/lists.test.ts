@@ -327,6 +327,22 @@ test('the failure of a list is not shown any more when it is shown again and fol
   expect(list.state.error).toBeUndefined();
 });
 
+test('a list of a client that was disposed of says so', async () => {
+  const { trivium, answers } = createManual();
+  const client = createTrivium({ url: 'http://127.0.0.1:1', token: 'token' });
+  trivium.subscribe = client.subscribe;
+  const list = createLiveList(trivium, 'shipments');
+  const leave = list.listen(() => {});
+  answers.pop()!({ liveCursor: 'begun', shipments: { edges: [], pageInfo: { hasNextPage: false } } });
+  await expect.poll(() => list.state.loading).toBe(false);
+  expect(list.state.error).toBeUndefined();
+  client.dispose();
+  expect(list.state.error).toMatchObject({ code: 'DISPOSED' });
+  leave();
+  onTestFinished(list.listen(() => {}));
+  await expect.poll(() => list.state.error).toMatchObject({ code: 'DISPOSED' });
+});
+
 test('a listener of a list that throws keeps nothing from the others', async () => {
   const uncaught = collectUncaught();
   const failure = new Error('of the application');
