@@ -102,7 +102,7 @@ export const carriers = async (): Promise<unknown[]> => {
   return data?.shipments.edges.map(({ node }) => node.carrier satisfies string | null) ?? [];
 };
 export const exchange: Exchange = triviumExchange(createTrivium({ url: 'http://localhost:4000' }));
-export const environment: Environment = createRelayEnvironment(createTrivium({ url: 'http://localhost:4000' }), { documents: {} });
+export const environment: Environment = createRelayEnvironment(createTrivium({ url: 'http://localhost:4000' }), { documents: {}, configName: 'live' });
 export const useIds = (): string[] => useLiveList('payments', { first: 3 }).entities.map(({ paymentId }) => paymentId);
 export const codegen: { schema: string; documents: string[]; config: object } = { schema, documents: [fragments], config };
 `;

@@ -2,10 +2,12 @@ import { parse, type DocumentNode } from 'graphql';
 import type {
   Disposable,
   Environment,
+  EnvironmentConfig,
   GraphQLResponse,
   INetwork,
   MutableRecordSource,
   OperationDescriptor,
+  RecordSource,
   RecordSourceProxy,
   RecordSourceSelectorProxy,
   RequestParameters,
@@ -18,10 +20,15 @@ import { onViewer } from '../live/viewer.js';
 import { Connections } from './connections.js';
 import { relay } from './runtime.js';
 
-/** What a Relay environment may be given besides. */
-export interface RelayOptions {
+/** What the environment sets itself; connections find an entity by its `id`. */
+type Own = 'network' | 'store' | 'handlerProvider' | 'getDataID';
+
+/** What a Relay environment may be given besides: all other options of Relay, too. */
+export interface RelayOptions extends Omit<EnvironmentConfig, Own> {
   /** The documents by their ids, as Relay's compiler writes them with `persistConfig`, where it is set. */
   readonly documents?: Readonly<Record<string, string>>;
+  /** What the store has at first, as `getStore().getSource().toJSON()` of another environment gives it. */
+  readonly records?: ConstructorParameters<typeof RecordSource>[0];
 }
 
 /**
@@ -35,7 +42,10 @@ export interface RelayOptions {
  * @example
  * const environment = createRelayEnvironment(createTrivium({ url: 'http://127.0.0.1:4000' }));
  */
-export function createRelayEnvironment(trivium: Trivium, { documents = {} }: RelayOptions = {}): Environment {
+export function createRelayEnvironment(
+  trivium: Trivium,
+  { documents = {}, ...others }: RelayOptions = {},
+): Environment {
   const connections = new Connections();
   const retained: Parts['retained'] = new Map();
   const coverage = new Coverage({
@@ -43,11 +53,7 @@ export function createRelayEnvironment(trivium: Trivium, { documents = {} }: Rel
     apply: (list, entity) => connections.apply(environment, list, entity),
     expired: () => void askAgain(),
   });
-  const environment = create({
-    network: createNetwork(coverage, documents),
-    connections,
-    retained,
-  });
+  const environment = create({ network: createNetwork(coverage, documents), connections, retained }, others);
 
   const shown = () => [...new Set(retained.values())];
 
@@ -93,7 +99,10 @@ interface Parts {
 }
 
 /** An environment that knows which operations are shown. */
-function create({ network, connections, retained }: Parts): Environment {
+function create(
+  { network, connections, retained }: Parts,
+  { records, ...others }: Omit<RelayOptions, 'documents'>,
+): Environment {
   const { DefaultHandlerProvider, Environment: Base, RecordSource, Store } = relay;
   class LiveEnvironment extends Base {
     override retain(operation: OperationDescriptor): Disposable {
@@ -108,8 +117,9 @@ function create({ network, connections, retained }: Parts): Environment {
     }
   }
   return new LiveEnvironment({
+    ...others,
     network,
-    store: new Store(new RecordSource()),
+    store: new Store(new RecordSource(records)),
     handlerProvider: (handle) =>
       handle === 'connection' ? connections.handler : DefaultHandlerProvider(handle),
   });

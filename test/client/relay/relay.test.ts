@@ -5,6 +5,7 @@ import {
   getSingularSelector,
   requestSubscription,
   type Environment,
+  type LogFunction,
 } from 'relay-runtime';
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import type { Trivium } from '../../../src/client/core/trivium.js';
@@ -98,6 +99,21 @@ function createNote(relay: Environment, title: string): Promise<unknown> {
 testCache(createCaching);
 
 const proxied = useProxiedGateway();
+
+test('takes options of Relay, and what the store has at first', async () => {
+  const trivium = proxied.connect();
+  const request = artifacts.operation('ScreenViewerQuery');
+  const operation = createOperationDescriptor(request, {});
+  const first = createRelayEnvironment(trivium);
+  await fetchQuery(first, request, {}).toPromise();
+  const log = vi.fn<LogFunction>();
+  const records = first.getStore().getSource().toJSON();
+  const relay = createRelayEnvironment(trivium, { log, configName: 'second', records });
+  expect(relay.lookup(operation.fragment).data).toMatchObject({ viewer: { email: 'demo@example.com' } });
+  expect(relay.configName).toBe('second');
+  await fetchQuery(relay, request, {}).toPromise();
+  expect(log.mock.calls.map(([{ name }]) => name)).toContain('network.complete');
+});
 
 test('a query that nobody waits for any more is given up, a mutation is not', async () => {
   const signals: (AbortSignal | null | undefined)[] = [];
