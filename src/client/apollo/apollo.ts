@@ -22,7 +22,7 @@ import { onViewer } from '../live/viewer.js';
 export interface ApolloOptions extends Omit<ApolloClient.Options, 'cache' | 'link'> {
   /** The application's own settings of the cache; the policies of the lists are added. */
   readonly cache?: InMemoryCacheConfig;
-  /** Links of the application's own, before the one to the gateway. */
+  /** Links of the application's own, before the one to the gateway. They are to pass answers on without waiting. */
   readonly links?: readonly ApolloLink[];
 }
 
