@@ -36,11 +36,11 @@ const heldMs = 100;
 const nothing: Stretch = { payloads: [], places: [], length: 0, end: undefined };
 
 /**
- * Subscribers that want the same from the log. A group walks it once for all its members, from one entry that concerns it to the next. A new member first reads
- * the past at its own pace; it joins in the same turn of the event loop in which it has caught up with the group, so
- * that nothing is missed or sent twice. An event that cannot be rendered is never skipped, since the client would not
- * know. Entries in memory are sent together; then the event loop gets a turn in which sockets write what they were
- * given, so that a burst is not mistaken for a slow client.
+ * Subscribers that want the same from the log. A group walks it once for all its members, from one entry that concerns
+ * it to the next. A new member first reads the past at its own pace; it joins in the same turn of the event loop in which
+ * it has caught up with the group, so that nothing is missed or sent twice. An event that cannot be rendered is never
+ * skipped, since the client would not know. Entries in memory are sent together; then the event loop gets a turn in which
+ * sockets write what they were given, so that a burst is not mistaken for a slow client.
  */
 export class Group {
   readonly #sources: Sources;

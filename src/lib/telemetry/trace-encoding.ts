@@ -18,7 +18,7 @@ export function protocolOf(
 ): Protocol {
   const setting = settings.find((name) => environment[name]?.trim());
   const given = setting ? environment[setting]!.trim() : usual;
-  if (given in encodings) return given as Protocol;
+  if (Object.hasOwn(encodings, given)) return given as Protocol;
   const known = Object.keys(encodings).join(' or ');
   refuse(`${setting}: ${given} is not among ${known}; traces are sent as ${usual}`);
   return usual;

@@ -33,7 +33,7 @@ export function namesPage(accept: string | undefined): boolean {
 
 /** What a client names to be answered by a stream, and its format. Of what it likes equally, the first counts. */
 const streams = [
-  ['multipart/subscription', multipart],
+  ['multipart/@subscription', multipart], // a name that no client may send: `@` is not among a type's characters
   ['text/event-stream', serverSentEvents],
 ] as const;
 

@@ -34,9 +34,9 @@ export function faultInLong(
 }
 
 /**
- * A null where none may stand, which GraphQL allows to a variable that has a default until it comes to that place: too
- * late for a mutation, which has taken effect by then, and for a subscription, each event of which would be an error. A
- * query is answered without the field.
+ * A null where none may stand, also in a part that the operation leaves out. GraphQL allows it to a variable that has a
+ * default until it comes to that place: too late for a mutation, which may have taken effect by then, and for a
+ * subscription, each event of which would be an error. A query does no harm, and has an error in its answer.
  */
 export function misplacedNull(
   schema: GraphQLSchema,
