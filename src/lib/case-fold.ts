@@ -21,10 +21,24 @@ export function foldCodePoints(text: string): string {
 /** Accents, blanks, and what is not seen. */
 const passedOver = /[\p{M}\p{Z}\p{C}\p{Default_Ignorable_Code_Point}]+/gu;
 
+/** Letters with a stroke or joined, which Unicode does not take apart, though databases that ignore accents do. */
+const strokes: Readonly<Record<string, string>> = {
+  ø: 'o',
+  ł: 'l',
+  đ: 'd',
+  ð: 'd',
+  ħ: 'h',
+  ŧ: 't',
+  ı: 'i',
+  æ: 'ae',
+  œ: 'oe',
+};
+
 /**
- * A text folded as much as any service may fold what it compares: without accents, case, blanks, invisible characters, and
- * other forms of a letter (`ﬁ`, `Ａ`).
+ * A text folded as services may fold what they compare: without accents and strokes, case, blanks, invisible characters,
+ * and other forms of a letter (`ﬁ`, `Ａ`).
  */
 export function foldLoosely(text: string): string {
-  return foldCodePoints(text.normalize('NFKD').replace(passedOver, '').toUpperCase());
+  const plain = foldCodePoints(text.normalize('NFKD').replace(passedOver, '').toUpperCase());
+  return plain.replace(/[øłđðħŧıæœ]/g, (letter) => strokes[letter]!);
 }

@@ -22,8 +22,9 @@ function delayBooking(sandbox: Sandbox): void {
   });
 }
 
-const bookingRequested = (sandbox: Sandbox) =>
-  expect.poll(() => sandbox.calls.at(-1)).toMatchObject({ service: 'appointments', method: 'POST' });
+async function bookingRequested(sandbox: Sandbox): Promise<void> {
+  await expect.poll(() => sandbox.calls.at(-1)).toMatchObject({ service: 'appointments', method: 'POST' });
+}
 
 function createKeepAliveAgent(): Agent {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });

@@ -45,6 +45,7 @@ test.each([
   ['İstanbul', 'ıstanbul'],
   ['\u212Aelly', 'kelly'],
   ['ﬁnn', 'Finn'],
+  ['jøħn.łloyđ', 'John.Lloyd'],
 ])('loosely, %s is like %s', (one, other) => {
   expect(foldLoosely(one)).toBe(foldLoosely(other));
 });

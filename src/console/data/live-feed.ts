@@ -177,12 +177,15 @@ function follow<Data, Update extends { readonly cursor: string; readonly replaye
     live.log.add([eventOf(update)]);
     for (const listener of listeners(live)) listener.heard(update);
   }
+  function readRecent(): void {
+    stopReading();
+    stopReading = addRecent(live, family, () => recent(gateway));
+  }
   async function beginning(): Promise<string> {
     const { liveCursor } = await gateway.ask(PlaceDocument, {});
     if (stopped) return liveCursor;
     after.set(family, liveCursor);
-    stopReading();
-    stopReading = addRecent(live, family, () => recent(gateway));
+    readRecent();
     for (const listener of listeners(live)) listener.missed();
     return liveCursor;
   }
@@ -195,6 +198,8 @@ function follow<Data, Update extends { readonly cursor: string; readonly replaye
     }
   }
   void start();
+  // Where it goes on, what had not been read by then is read now.
+  if (after.has(family) && !live.log.state.get().read.has(family)) readRecent();
   return () => {
     stopped = true;
     stopReading();

@@ -63,28 +63,27 @@ export function createLiveLog(now: () => number = Date.now): LiveLog {
   });
   let known = new Set<string>();
   let waiting: LiveEvent[] = [];
-  let nowRead: Source[] = [];
+  let reading: Source[] = [];
   let timer: ReturnType<typeof setTimeout> | undefined;
 
   function flush(): void {
     timer = undefined;
     const { newest, minutes, read, ...rest } = state.get();
-    const added = waiting;
+    const [added, nowRead] = [waiting, reading];
+    [waiting, reading] = [[], []];
     state.set({
       ...rest,
       newest: [...added, ...newest].toSorted(byReceipt).slice(0, maxNewest),
       minutes: counted(minutes, added, minuteOf(now())),
       read: new Set([...read, ...nowRead]),
     });
-    waiting = [];
-    nowRead = [];
   }
 
   return {
     state,
     add(events, read) {
       const fresh = events.filter(({ key }) => !known.has(key));
-      if (read) nowRead.push(read);
+      if (read) reading.push(read);
       else if (fresh.length === 0) return;
       if (known.size > maxKnown) known = new Set([...known].slice(maxKnown / 2));
       for (const { key } of fresh) known.add(key);

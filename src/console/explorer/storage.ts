@@ -23,9 +23,10 @@ export function keepsHeaders(): boolean {
 }
 
 /**
- * Where GraphiQL keeps tabs, history and settings; headers only if the settings say so, and never a password of a sign-in.
- * GraphiQL alone would keep headers in the history anyway, and after the setting is switched off. The editors begin with what the active tab holds:
- * GraphiQL stores only those that were typed in, and then opens a tab that lacks what the others held.
+ * Where GraphiQL keeps tabs, history and settings; headers only if the settings say so, and of a document that signs in
+ * neither strings nor variables. GraphiQL alone would keep headers in the history anyway, and after the setting is
+ * switched off. The editors begin with what the active tab holds: GraphiQL stores only those that were typed in, and then
+ * opens a tab that lacks what the others held.
  */
 export function openStorage(): NonNullable<GraphiQLProps['storage']> {
   stripAll(); // what was kept under another setting, or by an earlier version of this page
@@ -85,13 +86,13 @@ function withoutSecrets(name: string, value: unknown): unknown {
   return name === 'headers' ? null : withoutPassword(name, value);
 }
 
-/** A string after the name of the field, quoted in one of GraphQL's two ways. */
-const passwords = /(\bpassword\s*:\s*)(?:"""[^]*?"""|"(?:[^"\\\n]|\\.)*")/g;
+/** Strings of a document, in both of GraphQL's ways, also one that is not closed yet. */
+const strings = /"""[^]*?(?:"""|$)|"(?:[^"\\\n]|\\.)*"?/g;
 
-/** A tab or an entry of the history without what signs a user in: its variables may have the password by any name. */
+/** A tab or an entry of the history without what signs a user in: any string or variable may be the password. */
 function withoutPassword(_: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || !('query' in value)) return value;
   const { query } = value;
   if (typeof query !== 'string' || !/\bsignIn\b/.test(query)) return value;
-  return { ...value, query: query.replace(passwords, '$1""'), variables: null };
+  return { ...value, query: query.replace(strings, '""'), variables: null };
 }
