@@ -15,7 +15,7 @@ import type { RateLimit } from '../lib/rate-limit.js';
 import { traceArrival, type TracedWork } from '../lib/telemetry/tracing.js';
 
 /** Counts, in one run of an operation, what lists of unknown length, and fields that fail, add to its estimated cost. */
-export interface Tally {
+export interface FieldTally {
   /** Adds rows beyond the estimate for the list being resolved; returns whether the operation now asks for too much. */
   exceeds(more: number, info: GraphQLResolveInfo): boolean;
   /** Adds so many fields that fail; returns whether the operation now asks for too much. */
@@ -44,7 +44,7 @@ export type Context = SessionsContext &
     readonly hasLeft: boolean;
     /** Its span; undefined while tracing is off. */
     readonly trace: TracedWork | undefined;
-    readonly tally: Tally;
+    readonly tally: FieldTally;
     /** What the operation is estimated to cost, in fields, once that is known. */
     cost: number | undefined;
     /** What is left of the limits that the operation was subject to: they go out with its answer. */
@@ -109,7 +109,7 @@ export interface PerOperation {
   notesLimit(token: string): RateLimit | undefined;
   stored(signal: Signal): Stored;
   endSession(sessionId: string): void;
-  tally(): Tally;
+  tally(): FieldTally;
 }
 
 /** Makes contexts; the parts that belong to one operation are made at their first use. */
@@ -128,7 +128,7 @@ export function createContexts(shared: Shared, perOperation: PerOperation): Make
     private madeNotes: Context['notes'] | undefined;
     private madeStored: Stored | undefined;
     private madeMe: ReturnType<Context['me']> | undefined;
-    private madeTally: Tally | undefined;
+    private madeTally: FieldTally | undefined;
     private madeTrace: TracedWork | undefined;
     private toldLimits: readonly RateLimit[] | undefined;
 

@@ -6,7 +6,7 @@ import type { Telemetry } from '../lib/telemetry/telemetry.js';
 import { createBoundedServer, type Bounds } from './bounded-server.js';
 import { trustProxyOf, type TrustedProxies } from './http/client-address.js';
 import type { CompiledQueries } from './http/compiled-queries.js';
-import type { Drain } from './http/graceful-shutdown.js';
+import type { GracefulShutdown } from './http/graceful-shutdown.js';
 import { boundUnreadBody, guardHost, refuseMalformed, type HostFault } from './http/request-guards.js';
 import { dataHeaders, noStore, requestId } from './http/response-headers.js';
 import { refuse, refuseEarly, serveNothing, type Fault } from './http/routes.js';
@@ -19,7 +19,7 @@ export interface AppOptions {
   readonly receiver: Receiver;
   readonly hostFault: (request: IncomingMessage) => HostFault | undefined;
   readonly bounds: Bounds;
-  readonly drain: Drain;
+  readonly shutdown: GracefulShutdown;
   readonly trustProxy: TrustedProxies;
   readonly telemetry: Telemetry;
 }
@@ -29,7 +29,7 @@ const maxPath = 16 * 1024;
 
 /** An app without a route: it takes webhooks and repeated queries, and refuses all else. */
 export function createApp(options: AppOptions): FastifyInstance {
-  const { compiledQueries, receiver, hostFault, bounds, drain, trustProxy, telemetry } = options;
+  const { compiledQueries, receiver, hostFault, bounds, shutdown, trustProxy, telemetry } = options;
   const fail = (error: Fault, request: FastifyRequest, reply: FastifyReply) => {
     const status = error.statusCode ?? 500;
     if (error instanceof OverloadedRequest)
@@ -42,8 +42,8 @@ export function createApp(options: AppOptions): FastifyInstance {
     serverFactory(handler) {
       const others = boundUnreadBody(compiledQueries?.before(handler) ?? handler);
       const guarded = guardHost(hostFault, refuseEarly, serveWebhooks(receiver, bounds.connections, others));
-      const server = createBoundedServer(bounds, guarded, (_, response) => drain.track(response));
-      return server.on('connection', drain.onConnection);
+      const server = createBoundedServer(bounds, guarded, (_, response) => shutdown.track(response));
+      return server.on('connection', shutdown.onConnection);
     },
     routerOptions: { maxParamLength: maxPath, querystringParser: () => ({}) },
     trustProxy: trustProxyOf(trustProxy),

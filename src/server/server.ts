@@ -17,13 +17,13 @@ import { createAllowedOrigins, ownOrigins } from './operation/allowed-origins.js
 import { createBoundedServer } from './bounded-server.js';
 import { cookieNameOf, createCallers } from './operation/authenticate.js';
 import { createHostCheck, guardHost } from './http/request-guards.js';
-import { createDrain, type Drain } from './http/graceful-shutdown.js';
+import { GracefulShutdown } from './http/graceful-shutdown.js';
 import { Fanout } from './live/fanout.js';
 import { GraphqlHttp } from './http/apollo.js';
 import { requestId, setHeaders } from './http/response-headers.js';
 import { CompiledQueries } from './http/compiled-queries.js';
 import type { TrustedDocuments } from './documents/trusted-documents.js';
-import { createMeter } from './operation/operation-metrics.js';
+import { createOperationMetrics } from './operation/operation-metrics.js';
 import { operationSignal } from './operation/operation-deadline.js';
 import { serveMetrics, startMetricsServer } from './http/metrics-server.js';
 import { serveClientPackage } from './pages/client-package.js';
@@ -100,21 +100,21 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   /** Set once it listens: while it drains, its server has no address any more. */
   let url = '';
   const shared = createShared(options, () => allowed);
-  const drain = drainOf(options, () => sockets.restart());
-  const compiledQueries = options.compiledQueries ? compiledQueriesOf(options, shared, drain) : undefined;
+  const shutdown = shutdownOf(options, () => sockets.restart());
+  const compiledQueries = options.compiledQueries ? compiledQueriesOf(options, shared, shutdown) : undefined;
   const hostFault = createHostCheck(options.allowedHosts);
-  const app = createApp({ ...options, compiledQueries, hostFault, bounds: shared, drain });
+  const app = createApp({ ...options, compiledQueries, hostFault, bounds: shared, shutdown });
   const graphql = new GraphqlHttp({ ...options, ...shared, compiledQueries });
   await graphql.start();
   const { rules, origins } = shared;
   const fanout = new Fanout({ ...options, rules, metrics: telemetry.metrics, compiledQueries });
-  const live = { ...options, ...shared, drain, fanout };
+  const live = { ...options, ...shared, shutdown, fanout };
   const streams = createStreams(live);
   telemetry.metrics.gauge('trivium_streams', 'Open streams over HTTP.', () => streams.size);
 
   await app.register(cookie, { hook: false }); // sets them: to read all may take long
   await setHeaders(app, { compiledQueries, publicUrl, origins });
-  const served = { ...shared, drain, graphql, streams, compiledQueries, address: () => publicUrl ?? url };
+  const served = { ...shared, shutdown, graphql, streams, compiledQueries, address: () => publicUrl ?? url };
   await app.register((routes) => addRoutes(routes, options, served));
   const sockets = createGraphqlSockets({ ...live, server: app.server, hostFault });
   telemetry.metrics.gauge('trivium_websockets', 'Open websockets.', () => sockets.size);
@@ -137,7 +137,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     url,
     metricsUrl: `${metricsServer ? urlOf(host, metricsServer) : url}/metrics`,
     async stop() {
-      await drain.run(app.server, async () => {
+      await shutdown.run(app.server, async () => {
         streams.retire();
         await sockets.retire();
       });
@@ -164,15 +164,18 @@ function createShared(options: ServerOptions, allowed: () => ReadonlySet<string>
     callers,
     admission: createAdmission(ledger),
     connections: createClientConnections(ledger, telemetry),
-    meter: createMeter(telemetry),
+    operationMetrics: createOperationMetrics(telemetry),
     callerOfRequest,
     laneOf: (request: IncomingMessage) =>
       callers.idOf(request.headers, request.method === 'GET') ?? callerOfRequest(request),
   };
 }
 
-function drainOf({ telemetry, abandonCalls }: ServerOptions, restartSockets: () => void): Drain {
-  return createDrain({
+function shutdownOf(
+  { telemetry, abandonCalls }: ServerOptions,
+  restartSockets: () => void,
+): GracefulShutdown {
+  return new GracefulShutdown({
     hurry() {
       telemetry.log.warn(
         'requests take long: the calls that they wait for are ended, so that they are answered before shutdown',
@@ -186,13 +189,17 @@ function drainOf({ telemetry, abandonCalls }: ServerOptions, restartSockets: () 
   });
 }
 
-function compiledQueriesOf(options: ServerOptions, shared: Shared, drain: Drain): CompiledQueries {
+function compiledQueriesOf(
+  options: ServerOptions,
+  shared: Shared,
+  shutdown: GracefulShutdown,
+): CompiledQueries {
   const { callers, connections, callerOfRequest } = shared;
   return new CompiledQueries({
     ...options,
     ...shared,
     costs: shared.rules.costs,
-    isOpen: () => !drain.begun,
+    isOpen: () => !shutdown.begun,
     callerOf(request, { caller }) {
       if (!caller) return callerOfRequest(request);
       return connections.protect(request.socket, userCaller(caller.userId));
@@ -215,7 +222,7 @@ function compiledQueriesOf(options: ServerOptions, shared: Shared, drain: Drain)
 
 /** What the routes serve, besides what is shared. */
 interface Served extends Shared {
-  readonly drain: Drain;
+  readonly shutdown: GracefulShutdown;
   readonly graphql: GraphqlHttp;
   readonly streams: GraphqlStreams;
   readonly compiledQueries: CompiledQueries | undefined;
@@ -225,7 +232,7 @@ interface Served extends Shared {
 
 async function addRoutes(routes: FastifyInstance, options: ServerOptions, served: Served): Promise<void> {
   const { database, telemetry } = options;
-  const { origins, callers, drain, address } = served;
+  const { origins, callers, shutdown, address } = served;
   await routes.register(cors, {
     origin: (origin, answer) => answer(null, origin !== undefined && origins.admits(origin)),
     methods: ['GET', 'POST'],
@@ -240,7 +247,7 @@ async function addRoutes(routes: FastifyInstance, options: ServerOptions, served
   serveSchema(routes, { ...options, callers });
   serveClientPackage(routes, { ...options, callers });
   if (options.metricsPort === undefined) serveMetrics(routes, telemetry);
-  serveHealth(routes, { drain, database, metrics: telemetry.metrics });
+  serveHealth(routes, { shutdown, database, metrics: telemetry.metrics });
   await serveDocs(routes, options.docs);
 }
 

@@ -11,7 +11,7 @@ import { type Exchange, exchange, type Reply } from './transport.js';
 import { type FailureDetails, type FailureReason, UpstreamError, type UpstreamName } from './errors.js';
 import { createGuard, type Guard } from './circuit-breaker.js';
 import { type Account, createQuota } from './hourly-quota.js';
-import { createRecords } from '../lib/cache/per-caller.js';
+import { createPerCaller } from '../lib/cache/per-caller.js';
 import { isLimit, secondsToWait } from './rate-limit-headers.js';
 import { createPace } from '../lib/async/pace.js';
 import { hasMoreValues, heapOfJson } from '../lib/json-size.js';
@@ -147,8 +147,8 @@ class UpstreamClient implements Upstream {
     this.#isDebugging = telemetry.log.isLevelEnabled('debug');
     const openAccount = createQuota({ perHour: callsPerHour, clock });
     this.#sharedAccount = options.sharedToken ? openAccount() : undefined;
-    this.#compartmentOf = createRecords(createBulkhead(name, callsAtOnce));
-    this.#holderOf = createRecords((token): Holder => ({
+    this.#compartmentOf = createPerCaller(createBulkhead(name, callsAtOnce));
+    this.#holderOf = createPerCaller((token): Holder => ({
       account: openAccount(),
       headers: isSendable(token) ? { ...defaultHeaders, authorization: `Bearer ${token}` } : undefined,
     }));

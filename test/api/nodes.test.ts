@@ -1,11 +1,11 @@
 import { expect, test, vi } from 'vitest';
 import { findEach } from '../../src/api/nodes.js';
 import { isTurnShort } from '../../src/lib/async/pace.js';
-import { createTally } from '../../src/server/operation/cost/list-cost.js';
+import { createFieldTally } from '../../src/server/operation/cost/list-cost.js';
 
 test('only an operation that looks for many objects leaves a long turn to others', async () => {
   const find = vi.fn<() => Promise<null>>(() => Promise.resolve(null));
-  const context = { tally: createTally(), caller: null };
+  const context = { tally: createFieldTally(), caller: null };
   while (isTurnShort());
   const few = findEach(['id'], find, context);
   expect(find).toHaveBeenCalledTimes(1);

@@ -3,7 +3,7 @@ import { connect, type AddressInfo } from 'node:net';
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
-import { createDrain } from '../../src/server/http/graceful-shutdown.js';
+import { GracefulShutdown } from '../../src/server/http/graceful-shutdown.js';
 import { maxOperationsPerUser } from '../../src/server/operation/admission.js';
 import { transports } from '../server/live/transports.js';
 import { openSocket, type RawSocket } from '../server/sockets.js';
@@ -289,7 +289,7 @@ describe('a gateway that is stopped', () => {
 describe('a drain', () => {
   /** A server with a drain, and connections that the kernel has made, but the server has not accepted yet. */
   async function open(count: number) {
-    const drain = createDrain({ hurry() {}, onCutOff() {} });
+    const drain = new GracefulShutdown({ hurry() {}, onCutOff() {} });
     const server = createServer((_, response) => {
       drain.track(response);
       response.end('here');

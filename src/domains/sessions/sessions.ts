@@ -4,7 +4,7 @@ import { GatewayError, SessionEnded } from '../../graphql/errors.js';
 import type { IssuedToken, NotesClient } from '../notes/service/client.js';
 import { createCache, ownText } from '../../lib/cache/cache.js';
 import { digest, type Sealer } from '../../lib/sealer.js';
-import { createLimiter } from '../../lib/async/concurrency-limit.js';
+import { createConcurrencyLimit } from '../../lib/async/concurrency-limit.js';
 import { growingPauses, retry } from '../../lib/async/retry.js';
 import { withTimeout } from '../../lib/async/timeout.js';
 import { LightAbortController, type Signal } from '../../lib/async/abort.js';
@@ -98,7 +98,7 @@ class GatewaySessions implements Sessions {
   readonly #cache = new Map<string, { readonly session: Session; readonly until: number }>();
   /** Digests of tokens whose sessions were found: making one takes longer than the rest of finding a session. */
   readonly #digests = createCache<string>(maxCached);
-  readonly #inTurn = createLimiter(lookUpsAtOnce);
+  readonly #inTurn = createConcurrencyLimit(lookUpsAtOnce);
   /** Counts the endings seen: what was read from the store before one may be out of date after it. */
   #endingsSeen = 0;
   /** Sessions that are being deleted from the store: they count as ended already. */

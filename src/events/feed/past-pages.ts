@@ -1,4 +1,4 @@
-import { createLimiter } from '../../lib/async/concurrency-limit.js';
+import { createConcurrencyLimit } from '../../lib/async/concurrency-limit.js';
 import type { Log, LogEntry } from '../log/log.js';
 import type { Place } from '../log/log-position.js';
 import { createCache } from '../../lib/cache/cache.js';
@@ -63,7 +63,7 @@ class PastPages implements Past {
   /** Those that end before all their entries. */
   readonly #cut = new WeakSet<Page>();
   readonly #reads = new Map<number, Read>();
-  readonly #inTurn = createLimiter(readsAtOnce);
+  readonly #inTurn = createConcurrencyLimit(readsAtOnce);
   /** Counts how often all was forgotten: a page that was asked for before is not kept. */
   #epoch = 0;
   #forgetting: NodeJS.Timeout | undefined;

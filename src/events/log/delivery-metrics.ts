@@ -10,7 +10,7 @@ const maxTypes = 100;
  * Returns a function that counts the outcome of a delivery, and logs what an operator should know: of a type that is not
  * known the first event, and the others at `debug`; of what an endpoint may send again and again a line a second.
  */
-export function createReport(telemetry: Telemetry): (delivery: Delivery, outcome: Outcome) => void {
+export function createDeliveryMetrics(telemetry: Telemetry): (delivery: Delivery, outcome: Outcome) => void {
   const { log, metrics } = telemetry;
   const warn = createWarnings(telemetry);
   const told = new Set<string>();

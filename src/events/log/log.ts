@@ -13,7 +13,7 @@ import type { Commit, Outcome } from './commit.js';
 import type { Delivery } from '../webhooks/delivery.js';
 import { placeText, witnessOf, type Place } from './log-position.js';
 import { createQueue } from '../../lib/async/batch-queue.js';
-import { createReport } from './delivery-metrics.js';
+import { createDeliveryMetrics } from './delivery-metrics.js';
 import { startRetention } from './retention.js';
 
 /** An event in the log; as a `Place`, it is the place just after the event. */
@@ -94,7 +94,7 @@ const most = shareOf(1);
 /** The log in this database. */
 export function createLog(options: LogOptions): Log {
   const { database, telemetry } = options;
-  const report = createReport(telemetry);
+  const report = createDeliveryMetrics(telemetry);
   const retention = startRetention(options);
   const readRows = createReadRows(database.kysely);
   const queue = createQueue<Delivery, Outcome>({

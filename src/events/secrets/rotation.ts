@@ -4,9 +4,9 @@ import type { Database } from '../../store/database.js';
 import { leaseReleased, withLease } from '../../store/leases.js';
 import { keyText } from '../../store/sql/key-text.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
-import { type HeldSecrets, endpointKey } from './secret-cache.js';
+import { type SecretCache, endpointKey } from './secret-cache.js';
 import { overlapMs, replacedBy } from './secret-versions.js';
-import type { EndpointSecrets, Vault } from './secret-store.js';
+import type { EndpointSecrets, SecretStore } from './secret-store.js';
 
 /** What a rotation changed. The secret itself is never handed out. */
 export interface Rotation {
@@ -43,11 +43,11 @@ export class SecretLost extends Error {
   }
 }
 
-/** Where secrets are stored and held, and which endpoints may rotate theirs. */
+/** Where secrets are stored and cached, and which endpoints may rotate theirs. */
 export interface RotationOptions {
   readonly database: Database;
-  readonly vault: Vault;
-  readonly held: HeldSecrets;
+  readonly store: SecretStore;
+  readonly cache: SecretCache;
   /** Whether this endpoint is configured, and its secrets rotate. */
   rotates(family: string, endpointId: string): boolean;
   readonly clock: Clock;
@@ -59,8 +59,8 @@ const lease = { ttlMs: 10_000 };
 const storingPauses = growingPauses({ firstMs: 100, maxMs: 1_600, most: 5 });
 const storingMs = 5_000;
 
-/** Rotates the secrets in this vault, and tells the other replicas. */
-export function createRotate({ database, vault, held, rotates, clock, telemetry }: RotationOptions): Rotate {
+/** Rotates the secrets in this store, and tells the other replicas. */
+export function createRotate({ database, store, cache, rotates, clock, telemetry }: RotationOptions): Rotate {
   /** Stores a secret only over what was there `before`: a rotation that outlived its lease may have been overtaken. */
   async function takeIntoUse(
     family: string,
@@ -68,16 +68,16 @@ export function createRotate({ database, vault, held, rotates, clock, telemetry 
     secret: string,
     before: EndpointSecrets | undefined,
   ): Promise<Rotation> {
-    held.put(family, endpointId, before);
-    if (held.valid(family, endpointId)?.includes(secret)) throw new SecretLost('NOT_NEW');
+    cache.put(family, endpointId, before);
+    if (cache.valid(family, endpointId)?.includes(secret)) throw new SecretLost('NOT_NEW');
     const now = clock.now();
-    const store = () =>
-      vault.change(family, endpointId, (kept) => {
+    const storeNew = () =>
+      store.change(family, endpointId, (kept) => {
         if (kept?.current === secret) return kept; // by an attempt that was not answered
         if (kept?.changedAt !== before?.changedAt) throw overtaken();
-        return replacedBy(secret, kept ?? held.get(family, endpointId)!, now);
+        return replacedBy(secret, kept ?? cache.get(family, endpointId)!, now);
       });
-    held.put(family, endpointId, await storeInTime(store));
+    cache.put(family, endpointId, await storeInTime(storeNew));
     database.signal('secrets', signalOf(family, endpointId));
     const previousValidUntil = isoText(now + overlapMs);
     telemetry.log.info({ audit: true, family, endpointId, previousValidUntil }, 'rotated a webhook secret');
@@ -90,7 +90,7 @@ export function createRotate({ database, vault, held, rotates, clock, telemetry 
       telemetry.log.warn({ audit: true, family, endpointId, ...why }, 'failed to rotate a webhook secret');
     // The lease is taken before the service is called: if the database does not answer, nothing is rotated.
     const rotation = withLease(database, leaseKeyOf(family, endpointId), lease, async () => {
-      const before = await vault.read(family, endpointId); // rejects if it cannot be opened, and so not replaced
+      const before = await store.read(family, endpointId); // rejects if it cannot be opened, and so not replaced
       const obtained = await obtain();
       if (typeof obtained === 'string') return takeIntoUse(family, endpointId, obtained, before);
       tellFailure({ refusal: obtained });

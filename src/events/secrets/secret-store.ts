@@ -32,33 +32,14 @@ export interface SealedRow {
   open(): EndpointSecrets;
 }
 
-/**
- * The secrets at rest, sealed; each row is bound to its family and endpoint. One that this process's keys do not open
- * is never treated as missing, and never overwritten: the call rejects with an `UnusableDatabase`.
- */
-export interface Vault {
-  read(family: string, endpointId: string): Promise<EndpointSecrets | undefined>;
-  /** Reads all rows, each to be opened on demand; resolves with a function that finds one. */
-  readAll(): Promise<(family: string, endpointId: string) => SealedRow | undefined>;
-  /**
-   * Stores what `next` makes of the stored secrets, atomically across replicas, and returns it. If `next` returns the
-   * same object, it is only written to seal it anew, if another key than the first had sealed it.
-   */
-  change(
-    family: string,
-    endpointId: string,
-    next: (kept: EndpointSecrets | undefined) => EndpointSecrets,
-  ): Promise<EndpointSecrets>;
-}
-
 const maxAttempts = 100;
 
-/** A vault on the table `webhook_secrets`. */
-export function createVault(database: Pick<Store, 'kysely'>, sealer: Sealer): Vault {
-  return new SealedSecretStore(database, sealer);
-}
-
-class SealedSecretStore implements Vault {
+/**
+ * The secrets at rest, in the table `webhook_secrets`, sealed; each row is bound to its family and endpoint. One that
+ * this process's keys do not open is never treated as missing, and never overwritten: the call rejects with an
+ * `UnusableDatabase`.
+ */
+export class SecretStore {
   readonly #database: Pick<Store, 'kysely'>;
   readonly #sealer: Sealer;
 
@@ -72,6 +53,7 @@ class SealedSecretStore implements Vault {
     return row && this.#openRow(row);
   }
 
+  /** Reads all rows, each to be opened on demand; resolves with a function that finds one. */
   async readAll(): Promise<(family: string, endpointId: string) => SealedRow | undefined> {
     const rows = await this.#database.kysely.selectFrom('webhook_secrets').selectAll().execute();
     const stored = new Map(rows.map((row) => [placeOf(row.family, row.endpoint_id), row]));
@@ -82,6 +64,10 @@ class SealedSecretStore implements Vault {
     };
   }
 
+  /**
+   * Stores what `next` makes of the stored secrets, atomically across replicas, and returns it. If `next` returns the
+   * same object, it is only written to seal it anew, if another key than the first had sealed it.
+   */
   async change(
     family: string,
     endpointId: string,

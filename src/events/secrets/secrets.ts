@@ -5,10 +5,10 @@ import type { Store } from '../../store/store.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import { createCoalescedRead } from '../../lib/async/coalesced-read.js';
 import type { WebhookFamily } from '../webhooks/webhook-family.js';
-import { createHeldSecrets, type HeldSecrets, endpointKey } from './secret-cache.js';
+import { SecretCache, endpointKey } from './secret-cache.js';
 import { createRotate, type Rotate, rotationEnded, signalOf } from './rotation.js';
 import { configuredAs } from './secret-versions.js';
-import { createVault, type Vault, type EndpointSecrets, type SealedRow } from './secret-store.js';
+import { SecretStore, type EndpointSecrets, type SealedRow } from './secret-store.js';
 
 /** The signing secrets of every configured subscription and endpoint. */
 export interface Secrets {
@@ -71,7 +71,7 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
 
 /** Rejects as `createSecrets` does if the key that sealed a stored secret is missing; changes nothing. */
 export async function checkSecrets(store: Store, sealer: Sealer, configured: Configured): Promise<void> {
-  const find = await createVault(store, sealer).readAll();
+  const find = await new SecretStore(store, sealer).readAll();
   for (const [family, endpoints] of Object.entries(configured))
     for (const endpointId of endpoints.keys()) find(family, endpointId)?.open();
 }
@@ -80,8 +80,8 @@ class StoredSecrets implements Secrets {
   readonly endpoints: Secrets['endpoints'];
   readonly rotate: Rotate;
   readonly #options: SecretsOptions;
-  readonly #vault: Vault;
-  readonly #held: HeldSecrets;
+  readonly #store: SecretStore;
+  readonly #cache: SecretCache;
   /** The versions that `readAll` opened last, by endpoint. */
   readonly #versions = new Map<string, string>();
   readonly #configured: readonly Endpoint[];
@@ -96,8 +96,8 @@ class StoredSecrets implements Secrets {
   constructor(options: SecretsOptions) {
     this.#options = options;
     const { database, sealer, clock, telemetry } = options;
-    this.#vault = createVault(database, sealer);
-    this.#held = createHeldSecrets(clock);
+    this.#store = new SecretStore(database, sealer);
+    this.#cache = new SecretCache(clock);
     this.#configured = endpointsOf(options);
     this.endpoints = this.#configured.map(({ family, endpointId }) => ({ family, endpointId }));
     this.#rereads = new Map(
@@ -114,8 +114,8 @@ class StoredSecrets implements Secrets {
     );
     this.rotate = createRotate({
       database,
-      vault: this.#vault,
-      held: this.#held,
+      store: this.#store,
+      cache: this.#cache,
       rotates: (family, endpointId) => this.#bySignal.get(signalOf(family, endpointId))?.rotates === true,
       clock,
       telemetry,
@@ -125,7 +125,7 @@ class StoredSecrets implements Secrets {
   /** Stores what the operator has configured since the last start, then follows what other replicas store. */
   async takeOverConfigured(): Promise<void> {
     const { database } = this.#options;
-    const find = await this.#vault.readAll();
+    const find = await this.#store.readAll();
     let changed = false;
     for (const endpoint of this.#configured)
       if (await this.#takeOver(endpoint, find(endpoint.family, endpoint.endpointId))) changed = true;
@@ -136,16 +136,16 @@ class StoredSecrets implements Secrets {
   }
 
   valid(family: string, endpointId: string): readonly string[] | undefined {
-    return this.#held.valid(family, endpointId);
+    return this.#cache.valid(family, endpointId);
   }
 
   async latest(family: string, endpointId: string): Promise<readonly string[] | undefined> {
     await this.#rereads.get(endpointKey(family, endpointId))?.();
-    return this.#held.valid(family, endpointId);
+    return this.#cache.valid(family, endpointId);
   }
 
   history(family: string, endpointId: string): SecretsHistory | undefined {
-    const kept = this.#held.get(family, endpointId);
+    const kept = this.#cache.get(family, endpointId);
     return kept && historyOf(kept, this.#options.clock.now());
   }
 
@@ -156,7 +156,7 @@ class StoredSecrets implements Secrets {
   }
 
   async #refresh(family: string, endpointId: string): Promise<void> {
-    this.#held.put(family, endpointId, await this.#vault.read(family, endpointId));
+    this.#cache.put(family, endpointId, await this.#store.read(family, endpointId));
   }
 
   /** Waits for a rotation in progress first: the service signs with a new secret before it has told us of it. */
@@ -171,19 +171,19 @@ class StoredSecrets implements Secrets {
       configuredAs(secret, kept, this.#options.clock.now(), rotates);
     const kept = stored?.open();
     const isDone = kept !== undefined && stored?.isCurrent === true && next(kept) === kept;
-    this.#held.put(family, endpointId, isDone ? kept : await this.#vault.change(family, endpointId, next));
+    this.#cache.put(family, endpointId, isDone ? kept : await this.#store.change(family, endpointId, next));
     return !isDone;
   }
 
   /** Reads all secrets in one statement, and opens only those written since the last time. */
   async #readAll(): Promise<void> {
-    const find = await this.#vault.readAll();
+    const find = await this.#store.readAll();
     for (const { family, endpointId } of this.#configured) {
       const stored = find(family, endpointId);
       const key = endpointKey(family, endpointId);
       if (!stored || this.#versions.get(key) === stored.version) continue;
       try {
-        this.#held.put(family, endpointId, stored.open());
+        this.#cache.put(family, endpointId, stored.open());
         this.#versions.set(key, stored.version);
       } catch (err) {
         this.#tellUnread(err, { family, endpointId });

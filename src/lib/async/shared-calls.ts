@@ -1,4 +1,4 @@
-import { createRecords } from '../cache/per-caller.js';
+import { createPerCaller } from '../cache/per-caller.js';
 import { LightAbortController, whenAborted, type Signal } from './abort.js';
 
 /** A caller that waits for a call. */
@@ -40,7 +40,7 @@ function inTurns<T>(waiters: readonly Waiter<T>[], release: (waiter: Waiter<T>) 
 /** Calls in flight, shared by callers that ask for the same; keeps track of the latest 10,000 or so owners. */
 export class SharedCalls<T> {
   readonly #abandoned: () => Error;
-  readonly #callsOf = createRecords((): Owned<T> => ({ calls: [] }));
+  readonly #callsOf = createPerCaller((): Owned<T> => ({ calls: [] }));
 
   /** `abandoned` makes what a caller is rejected with whose own signal is aborted. */
   constructor(abandoned: () => Error) {

@@ -7,7 +7,7 @@ const maxCallers = 10_000;
  * even while there is nothing in it: a `Map` in which each call adds and deletes an entry leaves tables behind, with
  * what was in them.
  */
-export function createRecords<T extends object>(make: (caller: string) => T): (caller: string) => T {
+export function createPerCaller<T extends object>(make: (caller: string) => T): (caller: string) => T {
   const records = createCache<T>(maxCallers, Infinity);
   return (caller) => {
     const known = records.get(caller);

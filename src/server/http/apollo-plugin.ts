@@ -17,7 +17,7 @@ import type { Callers } from '../operation/authenticate.js';
 import { answerTypeFor, legacyType } from '../operation/content-negotiation.js';
 import { costHeader, costReport } from '../operation/cost/cost-report.js';
 import { refuseAnswer, tooComplex, tooManyFields } from '../operation/cost/document-limits.js';
-import type { Meter } from '../operation/operation-metrics.js';
+import type { OperationMetrics } from '../operation/operation-metrics.js';
 import type { Rules } from '../operation/operation-rules.js';
 import type { CompiledQueries } from './compiled-queries.js';
 
@@ -27,7 +27,7 @@ interface OperationPluginOptions {
   readonly callers: Callers;
   readonly compiledQueries: CompiledQueries | undefined;
   readonly admission: Admission;
-  readonly meter: Meter;
+  readonly operationMetrics: OperationMetrics;
 }
 
 /** What Apollo Server gets in place of a document that is refused. */
@@ -132,7 +132,7 @@ class OperationListener implements GraphQLRequestListener<Context> {
     operation,
     contextValue,
   }: GraphQLRequestContextWillSendResponse<Context>): Promise<void> {
-    const { rules, admission, meter } = this.#options;
+    const { rules, admission, operationMetrics } = this.#options;
     const { http, body } = response;
     if (body.kind !== 'single') return;
     // Apollo Server refuses a persisted query with 200, even where GraphQL over HTTP forbids it without `data`.
@@ -155,7 +155,7 @@ class OperationListener implements GraphQLRequestListener<Context> {
     const extensions = costReport(request.http?.headers.get(costHeader), contextValue);
     if (extensions) Object.assign(body.singleResult, { extensions });
     const how = { transport: 'http', type: operation?.operation, operation } as const;
-    meter.answered(how, contextValue, { data: executed, errors: body.singleResult.errors });
+    operationMetrics.answered(how, contextValue, { data: executed, errors: body.singleResult.errors });
   }
 }
 

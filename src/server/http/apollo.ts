@@ -16,7 +16,7 @@ import type { CompiledQueries, HandedOver } from './compiled-queries.js';
 import { readDocument } from './document-of-request.js';
 import type { TrustedDocuments } from '../documents/trusted-documents.js';
 import type { Session } from '../../domains/sessions/session.js';
-import { lookUpFailed, type Meter } from '../operation/operation-metrics.js';
+import { lookUpFailed, type OperationMetrics } from '../operation/operation-metrics.js';
 import { operationSignal } from '../operation/operation-deadline.js';
 import { userCaller, type Holding } from '../../lib/memory/ledger.js';
 import type { OperationMemory } from '../../lib/memory/operation-memory.js';
@@ -54,7 +54,7 @@ interface GraphqlHttpOptions {
   readonly connections: ClientConnections;
   /** The caller, as long as no user is known. */
   readonly callerOfRequest: (request: IncomingMessage) => string;
-  readonly meter: Meter;
+  readonly operationMetrics: OperationMetrics;
   readonly publicUrl: string | undefined;
   readonly telemetry: Telemetry;
 }
@@ -128,7 +128,7 @@ export class GraphqlHttp {
     try {
       return await this.#options.callers.find(headers);
     } catch (error) {
-      this.#options.meter.refused('http', [lookUpFailed]);
+      this.#options.operationMetrics.refused('http', [lookUpFailed]);
       throw error;
     }
   }
@@ -165,7 +165,7 @@ export class GraphqlHttp {
   }
 
   async #refuse(reply: FastifyReply, answer: typeof withheld): Promise<void> {
-    this.#options.meter.refused('http', answer.errors);
+    this.#options.operationMetrics.refused('http', answer.errors);
     await reply.code(503).header('retry-after', retryAfterSeconds).send(answer);
   }
 }

@@ -8,7 +8,7 @@ import type { TrustedDocuments } from '../documents/trusted-documents.js';
 import { CompiledDocuments } from '../operation/compiled-documents.js';
 import type { Costs } from '../operation/cost/query-cost.js';
 import { maxCharacters } from '../operation/cost/document-limits.js';
-import type { Meter } from '../operation/operation-metrics.js';
+import type { OperationMetrics } from '../operation/operation-metrics.js';
 import { whenClosed } from '../operation/when-closed.js';
 import { CompilableRequests } from './compilable-requests.js';
 import { isPlain } from './plain-request.js';
@@ -31,7 +31,7 @@ export interface CompiledQueriesOptions {
   readonly costs: Costs;
   readonly documents: TrustedDocuments;
   readonly admission: Admission;
-  readonly meter: Meter;
+  readonly operationMetrics: OperationMetrics;
   /** Makes the context of an operation that `began` now; what is read for it is charged to the memory of `handed`. */
   makeContext(
     request: IncomingMessage,
@@ -121,7 +121,7 @@ export class CompiledQueries {
    * what is a promise, since each `await` takes time by itself.
    */
   async #attempt(request: IncomingMessage, response: ServerResponse, handed: HandedOver): Promise<boolean> {
-    const { admission, meter, makeContext, callerOf } = this.#options;
+    const { admission, operationMetrics, makeContext, callerOf } = this.#options;
     const headers = isUtf8(handed.body) ? this.#learned.get(kindOf(request)) : undefined;
     const found = headers && this.#requests.find(handed.body.toString());
     if (!found) return false;
@@ -156,7 +156,7 @@ export class CompiledQueries {
     send(response, headers, context, encoding instanceof Promise ? await encoding : encoding);
     handed.admitted.end();
     const how = { transport: 'http', type: 'query', operation: document.operation } as const;
-    meter.answered(how, context, result, ended);
+    operationMetrics.answered(how, context, result, ended);
     return true;
   }
 }

@@ -2,24 +2,8 @@ import type { Server, ServerResponse } from 'node:http';
 import { Server as Listener, type Socket } from 'node:net';
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 
-/** The graceful end of an HTTP server: no client that has connected is turned away. */
-export interface Drain {
-  /** Whether it has begun. */
-  readonly begun: boolean;
-  /** The `connection` listener of the server: must be called with every connection. */
-  readonly onConnection: (socket: Socket) => void;
-  /** Has the drain wait for this response; `onConnection` was called with its connection before. */
-  track(response: ServerResponse): void;
-  /**
-   * Accepts the connections that are pending, stops listening, answers requests that still arrive on open connections,
-   * and closes these; responses that do not finish within some seconds are hurried, then cut off. Upgraded connections
-   * are left to `retire`, which has the same time.
-   */
-  run(server: Server, retire?: () => Promise<void>): Promise<void>;
-}
-
-/** What a drain does about responses that take long. */
-export interface DrainOptions {
+/** What a shutdown does about responses that take long. */
+export interface GracefulShutdownOptions {
   /** Called a second before the rest is cut off: makes what is in progress end, if only with an error. */
   readonly hurry: () => void;
   /** Called with how many responses did not finish in time, if any. */
@@ -31,19 +15,18 @@ const graceMs = 500;
 const timeoutMs = 6_500;
 /** What is hurried has the rest of the time for its answer. */
 const hurryMs = 5_500;
-/** Bounds the accepting: a steady stream of connections must not put off the drain. */
+/** Bounds the accepting: a steady stream of connections must not put off the shutdown. */
 const maxAcceptMs = 2_000;
 /** A turn of the event loop that takes longer did something, meanwhile a connection may have come. */
 const emptyTurnMs = 0.1;
 const sweepMs = 1_000;
 
-/** A drain; it must be told of every connection and every response. */
-export function createDrain(options: DrainOptions): Drain {
-  return new GracefulDrain(options);
-}
-
-class GracefulDrain implements Drain {
-  readonly #options: DrainOptions;
+/**
+ * The graceful end of an HTTP server: no client that has connected is turned away. It must be told of every connection
+ * and every response.
+ */
+export class GracefulShutdown {
+  readonly #options: GracefulShutdownOptions;
   /**
    * The latest response of each connection, which is the last to finish on it, until it has. Finished ones are swept
    * from time to time: a listener or a weak reference for each would be slower.
@@ -56,7 +39,7 @@ class GracefulDrain implements Drain {
   /** Whether a connection was accepted in this turn of the event loop. */
   #hasAccepted = false;
 
-  constructor(options: DrainOptions) {
+  constructor(options: GracefulShutdownOptions) {
     this.#options = options;
     const latest = this.#latest;
     this.#forgetClosed = function () {
@@ -64,15 +47,18 @@ class GracefulDrain implements Drain {
     };
   }
 
+  /** The `connection` listener of the server: must be called with every connection. */
   readonly onConnection = (socket: Socket): void => {
     this.#hasAccepted = true;
     socket.on('close', this.#forgetClosed);
   };
 
+  /** Whether it has begun. */
   get begun(): boolean {
     return this.#begun;
   }
 
+  /** Has the shutdown wait for this response; `onConnection` was called with its connection before. */
   track(response: ServerResponse): void {
     const { socket } = response.req;
     const before = this.#latest.get(socket);
@@ -83,6 +69,11 @@ class GracefulDrain implements Drain {
     endConnection(response);
   }
 
+  /**
+   * Accepts the connections that are pending, stops listening, answers requests that still arrive on open connections,
+   * and closes these; responses that do not finish within some seconds are hurried, then cut off. Upgraded connections
+   * are left to `retire`, which has the same time.
+   */
   async run(server: Server, retire?: () => Promise<void>): Promise<void> {
     await this.#acceptPending();
     this.#begun = true;

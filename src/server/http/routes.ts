@@ -17,7 +17,7 @@ import {
 import { refuseRequest } from '../operation/cost/document-limits.js';
 import { serverSentEvents, type StreamFormat } from '../stream/stream-format.js';
 import type { GraphqlStreams } from '../stream/stream-server.js';
-import type { Drain } from './graceful-shutdown.js';
+import type { GracefulShutdown } from './graceful-shutdown.js';
 import type { GraphqlHttp } from './apollo.js';
 import { inFormOfReceiver, type Answer } from './request-guards.js';
 import type { Metrics } from '../../lib/telemetry/metrics.js';
@@ -224,13 +224,13 @@ export function serveSchema(
 export function serveHealth(
   routes: FastifyInstance,
   {
-    drain,
+    shutdown,
     database,
     metrics,
-  }: { readonly drain: Drain; readonly database: Database; readonly metrics: Metrics },
+  }: { readonly shutdown: GracefulShutdown; readonly database: Database; readonly metrics: Metrics },
 ): void {
   let status = 'ok';
-  const check = async () => (status = drain.begun ? 'draining' : await databaseStatus(database));
+  const check = async () => (status = shutdown.begun ? 'draining' : await databaseStatus(database));
   metrics.gauge('trivium_ready', 'What `/readyz` said at the last probe or scrape: 1 is ready.', () => {
     void check();
     return status === 'ok' ? 1 : 0;

@@ -5,7 +5,7 @@ import { endSpan, failSpan } from '../../lib/telemetry/tracing.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 
 /** Measures operations, in the same way whatever runs them. */
-export interface Meter {
+export interface OperationMetrics {
   /**
    * An operation has had this result since `ended`, by `performance.now()`. `data` is what it came to, even if that is
    * withheld; without any, it counts only by its errors. What fails since its client has left counts as no error.
@@ -41,11 +41,11 @@ type Errors = readonly Pick<GraphQLFormattedError, 'extensions'>[];
 type OperationType = `${OperationTypeNode}`;
 type Transport = 'http' | 'websocket' | 'stream';
 
-/** A meter that adds to the metrics and, at `debug`, logs a line for each operation. */
-export function createMeter({ metrics, log }: Telemetry): Meter {
+/** Adds what it measures to the metrics and, at `debug`, logs a line for each operation. */
+export function createOperationMetrics({ metrics, log }: Telemetry): OperationMetrics {
   const { operationSeconds, operationErrors, operationCost } = metrics;
   const isDebugging = log.isLevelEnabled('debug');
-  const refused: Meter['refused'] = (transport, errors) => {
+  const refused: OperationMetrics['refused'] = (transport, errors) => {
     const codes = new Set(errors.map(({ extensions }) => String(extensions?.['code'])));
     for (const code of codes) operationErrors.of(transport, code).value += 1;
   };
@@ -66,7 +66,7 @@ export function createMeter({ metrics, log }: Telemetry): Meter {
   for (const transport of ['http', 'websocket', 'stream'])
     operationErrors.of(transport, 'INTERNAL_SERVER_ERROR');
 
-  const note: Meter['note'] = (how, operation, errors = []) => {
+  const note: OperationMetrics['note'] = (how, operation, errors = []) => {
     if (isDebugging) logOperation(log, how, operation, errors);
     endTrace(how, operation, errors);
   };

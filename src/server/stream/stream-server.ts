@@ -19,7 +19,7 @@ import { LightAbortController } from '../../lib/async/abort.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import type { TrustedDocuments } from '../documents/trusted-documents.js';
 import type { ClientConnections } from '../http/client-connections.js';
-import type { Drain } from '../http/graceful-shutdown.js';
+import type { GracefulShutdown } from '../http/graceful-shutdown.js';
 import { prepareLive } from '../live/live-operation.js';
 import type { Fanout } from '../live/fanout.js';
 import { overloaded, withheld, type Admission, type Work } from '../operation/admission.js';
@@ -28,7 +28,7 @@ import { answerParts } from '../operation/answer-text.js';
 import type { Callers } from '../operation/authenticate.js';
 import { withDeadline } from '../operation/operation-deadline.js';
 import { costHeader, costReport } from '../operation/cost/cost-report.js';
-import { lookUpFailed, type Meter } from '../operation/operation-metrics.js';
+import { lookUpFailed, type OperationMetrics } from '../operation/operation-metrics.js';
 import type { Rules } from '../operation/operation-rules.js';
 import { Answer } from './answer.js';
 import { completeId, serverSentEvents, multipart, type StreamFormat } from './stream-format.js';
@@ -58,9 +58,9 @@ export interface StreamOptions {
   readonly makeContext: MakeContext;
   readonly fanout: Fanout;
   readonly feed: Feed;
-  readonly meter: Meter;
+  readonly operationMetrics: OperationMetrics;
   readonly telemetry: Telemetry;
-  readonly drain: Drain;
+  readonly shutdown: GracefulShutdown;
   readonly admission: Admission;
   readonly connections: ClientConnections;
   /** The caller, as long as no user is known. */
@@ -76,7 +76,7 @@ const maxStreamsPerUser = 1_000;
 
 /** Streams over the same fan-out as websockets. */
 export function createStreams(options: StreamOptions): GraphqlStreams {
-  const { feed, drain, origins, admission, connections, callerOfRequest } = options;
+  const { feed, shutdown, origins, admission, connections, callerOfRequest } = options;
   const open = new Set<Stream>();
   const users = new Map<string, number>();
   const shared = new Map(
@@ -113,10 +113,10 @@ export function createStreams(options: StreamOptions): GraphqlStreams {
       if (lastEventId(request) === completeId) return answer.nothingMore();
       if (!origins.admits(request.headers.origin))
         return answer.refuse(403, [toError(foreignOrigin, 'FORBIDDEN')]);
-      if (drain.begun) return answer.again();
+      if (shutdown.begun) return answer.again();
       const session = await findSession(options, request).catch(() => 'unknown' as const);
       if (session === 'unknown') {
-        options.meter.refused('stream', [lookUpFailed]);
+        options.operationMetrics.refused('stream', [lookUpFailed]);
         return answer.again();
       }
       const caller = session ? userCaller(session.caller.userId) : callerOfRequest(request.raw);
@@ -147,7 +147,7 @@ async function run(
   session: Session | undefined,
   work: Work,
 ): Promise<void> {
-  const { rules, schema, makeContext, meter } = options;
+  const { rules, schema, makeContext, operationMetrics } = options;
   const { request } = answer;
   const payload = readOperation(request);
   if (typeof payload === 'string') return answer.refuse(400, [toError(payload, 'BAD_REQUEST')]);
@@ -178,14 +178,14 @@ async function run(
   if (pause) await pause;
   const result = rules.showResult(executed, contextValue);
   const how = { transport: 'stream', type: 'query', operation } as const;
-  meter.answered(how, contextValue, { data: executed.data, errors: result.errors });
+  operationMetrics.answered(how, contextValue, { data: executed.data, errors: result.errors });
   const extensions = costReport(request.headers[costHeader], contextValue);
   answer.tell(rateLimitHeaders(contextValue.rateLimits()));
   if (result.data === undefined) return answer.refuseAll(result.errors ?? [], extensions);
   const whole = extensions ? { ...result, extensions } : result;
   const parts = await answerParts(whole, breathe, (bytes) => work.memory.keep(bytes));
   if (parts) return stream.answer(parts, breathe);
-  meter.refused('stream', withheld.errors);
+  operationMetrics.refused('stream', withheld.errors);
   return answer.again(withheld.errors);
 }
 
@@ -203,7 +203,7 @@ async function follow(
   session: Session | undefined,
   { operation, ...args }: Following,
 ): Promise<void> {
-  const { fanout, sessions, rules, drain, meter } = options;
+  const { fanout, sessions, rules, shutdown, operationMetrics } = options;
   const { contextValue } = args;
   // First: the session may end, or its user lose a grant, while the subscription is being established.
   if (session)
@@ -215,11 +215,11 @@ async function follow(
     .catch((error: unknown): ExecutionResult => ({ errors: [error as never] }));
   if (!(Symbol.asyncIterator in updates))
     return refuseBy(options, answer, updates.errors ?? [], contextValue, operation);
-  meter.note({ transport: 'stream', type: 'subscription', operation }, contextValue);
+  operationMetrics.note({ transport: 'stream', type: 'subscription', operation }, contextValue);
   const iterator = updates[Symbol.asyncIterator]();
   answer.onClose(() => void iterator.return?.());
   // `retire` ends only what is established by then.
-  if (drain.begun) stream.again();
+  if (shutdown.begun) stream.again();
   // Without a failure the feed has ended, which it does when the process stops.
   iterator.next().then(
     () => stream.again(),
@@ -229,7 +229,7 @@ async function follow(
 
 /** Refuses an operation for these errors, as clients may see them, with what is known of it. */
 function refuseBy(
-  { rules, callers, meter }: StreamOptions,
+  { rules, callers, operationMetrics }: StreamOptions,
   answer: Answer,
   errors: readonly unknown[],
   context: Partial<Context>,
@@ -238,8 +238,8 @@ function refuseBy(
   const shown = errors.map((error) => rules.show(error, context));
   const { headers, method } = answer.request;
   const extensions = costReport(headers[costHeader], context);
-  meter.refused('stream', shown);
-  meter.note({ transport: 'stream', type: operation?.operation, operation }, context, shown);
+  operationMetrics.refused('stream', shown);
+  operationMetrics.note({ transport: 'stream', type: operation?.operation, operation }, context, shown);
   const message = shown.some(isUnauthenticated) ? callers.signInFirst(headers, method === 'GET') : undefined;
   answer.refuseAll(
     message === undefined

@@ -24,7 +24,7 @@ import { prepareLive, type LiveRefusal } from '../live/live-operation.js';
 import { costHeader, costReport } from '../operation/cost/cost-report.js';
 import { WebsocketOutlet } from './websocket-outlet.js';
 import type { TrustedDocuments } from '../documents/trusted-documents.js';
-import { lookUpFailed, type Meter } from '../operation/operation-metrics.js';
+import { lookUpFailed, type OperationMetrics } from '../operation/operation-metrics.js';
 import { withDeadline } from '../operation/operation-deadline.js';
 import type { Rules } from '../operation/operation-rules.js';
 
@@ -54,7 +54,7 @@ export interface ProtocolOptions {
   readonly callers: Callers;
   readonly makeContext: MakeContext;
   readonly fanout: Fanout;
-  readonly meter: Meter;
+  readonly operationMetrics: OperationMetrics;
   readonly admission: Admission;
   readonly connections: ClientConnections;
   readonly telemetry: Telemetry;
@@ -98,7 +98,7 @@ class Protocol {
 
   /** Whether the client may go on after `connection_init`; if not, its socket is closed. */
   async admit({ extra }: Socket): Promise<boolean> {
-    const { callers, meter, telemetry, connections } = this.#options;
+    const { callers, operationMetrics, telemetry, connections } = this.#options;
     const { socket, headers = {}, initPayload } = extra;
     const given = memberOf(initPayload, 'authorization');
     extra.headers = undefined;
@@ -107,7 +107,7 @@ class Protocol {
     try {
       session = await callers.find(headers, { given });
     } catch (err) {
-      meter.refused('websocket', [lookUpFailed]);
+      operationMetrics.refused('websocket', [lookUpFailed]);
       telemetry.log.warn({ err }, 'the session of a websocket could not be looked up');
       socket.close(tryAgainLater, 'Try again later');
       return false;
@@ -171,15 +171,15 @@ class Protocol {
 
   /** As `Fanout.subscribe`, but what it rejects with ends the subscription. */
   async subscribe(args: LiveSubscription): ReturnType<Fanout['subscribe']> {
-    const { fanout, meter } = this.#options;
+    const { fanout, operationMetrics } = this.#options;
     const context = args.contextValue as Context;
     try {
       const updates = await fanout.subscribe(args);
-      if (Symbol.asyncIterator in updates) meter.note(measured(args), context);
+      if (Symbol.asyncIterator in updates) operationMetrics.note(measured(args), context);
       return updates;
     } catch (error) {
       const { extensions = { code: 'INTERNAL_SERVER_ERROR' } } = error as Partial<GatewayError>;
-      meter.note(measured(args), context, [{ extensions }]);
+      operationMetrics.note(measured(args), context, [{ extensions }]);
       return failedStream(error);
     }
   }
@@ -190,13 +190,13 @@ class Protocol {
     args: ExecutionArgs,
     result: ExecutionResult,
   ): Promise<FormattedExecutionResult> {
-    const { admission, rules, meter } = this.#options;
+    const { admission, rules, operationMetrics } = this.#options;
     const context = args.contextValue as Context;
     // Those who share what was read go on in the same turn of the event loop.
     const pause = admission.breathe(extra.caller);
     if (pause) await pause;
     const shown = rules.showResult(result, context);
-    meter.answered(measured(args), context, { data: result.data, errors: shown.errors });
+    operationMetrics.answered(measured(args), context, { data: result.data, errors: shown.errors });
     await admission.breathe(extra.caller);
     const extensions = costReport(extra.asksForCost, context);
     return extensions ? { ...shown, extensions: { ...extensions } } : shown;
@@ -204,13 +204,13 @@ class Protocol {
 
   /** What the client sees of errors. One that ended a stream comes wrapped, and would pass for the client's fault. */
   refuse({ extra }: Socket, id: string, errors: readonly GraphQLError[]): readonly GraphQLFormattedError[] {
-    const { rules, meter } = this.#options;
+    const { rules, operationMetrics } = this.#options;
     const caller = extra.session?.caller ?? null;
     const shown = errors.map((error) => rules.show(error.originalError ?? error, { caller }));
-    meter.refused('websocket', shown);
+    operationMetrics.refused('websocket', shown);
     // One that had been established has its line.
     if (extra.operations?.get(id)?.payload)
-      meter.note({ transport: 'websocket', type: undefined }, { caller }, shown);
+      operationMetrics.note({ transport: 'websocket', type: undefined }, { caller }, shown);
     return shown;
   }
 }

@@ -7,7 +7,7 @@ import { maxFragments } from './socket/arriving.js';
 import { Connection } from './socket/connection.js';
 import { hold } from './socket/backpressure.js';
 import { createPace } from '../../lib/async/pace.js';
-import type { Drain } from '../http/graceful-shutdown.js';
+import type { GracefulShutdown } from '../http/graceful-shutdown.js';
 import type { HostFault } from '../http/request-guards.js';
 import { dataHeaders, noStore, requestId } from '../http/response-headers.js';
 import { retryAfterSeconds } from '../operation/admission.js';
@@ -49,7 +49,7 @@ interface GraphqlSocketsOptions extends ProtocolOptions {
   /** Why an upgrade is refused for its `Host`. */
   readonly hostFault: (request: IncomingMessage) => HostFault | undefined;
   /** Once it has begun, upgrades are refused. */
-  readonly drain: Drain;
+  readonly shutdown: GracefulShutdown;
   /** The caller, as long as no user is known. */
   readonly callerOfRequest: (request: IncomingMessage) => string;
   /** Whose turn an upgrade waits for. */
@@ -147,7 +147,7 @@ class GraphqlWebsockets implements GraphqlSockets {
   };
 
   #open(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    if (this.#options.drain.begun) return refuse(request, 503, stopping, 'RATE_LIMITED');
+    if (this.#options.shutdown.begun) return refuse(request, 503, stopping, 'RATE_LIMITED');
     const fault = this.#options.hostFault(request);
     if (fault) return refuse(request, fault.status, fault.message, 'BAD_REQUEST');
     if (!this.#options.origins.admits(request.headers.origin))

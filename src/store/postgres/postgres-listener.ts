@@ -4,7 +4,7 @@ import { growingPauses, retry } from '../../lib/async/retry.js';
 import { prepareConnection } from './postgres-connection.js';
 import type { PrimaryFinder } from './primary-finder.js';
 import type { TimelineFence } from './timeline.js';
-import { channelName, channels, type Signals } from '../sql/notifications.js';
+import { channelName, channels, type Notifications } from '../sql/notifications.js';
 
 const maxPauseMs = 1_000;
 const heartbeatMs = 15_000;
@@ -15,12 +15,12 @@ export interface ListenerServer {
   readonly fence: TimelineFence;
 }
 
-async function connect({ finder, fence }: ListenerServer, signals: Signals): Promise<Client> {
+async function connect({ finder, fence }: ListenerServer, notifications: Notifications): Promise<Client> {
   const client = new Client(finder.config);
   client.on('error', () => undefined); // 'end' follows; without a listener, an error would end the process
   client.on('notification', ({ channel: name, payload }) => {
     const channel = channels.find((it) => channelName(it) === name);
-    if (channel) signals.emit(channel, payload ?? '');
+    if (channel) notifications.emit(channel, payload ?? '');
   });
   try {
     await client.connect();
@@ -42,13 +42,13 @@ function ended(client: Client): Promise<void> {
  * Listens on a dedicated connection and reconnects whenever it is lost; then every listener gets an empty payload,
  * since signals may have been missed. Resolves once it listens.
  */
-export async function startListener(server: ListenerServer, signals: Signals, log: Logger) {
+export async function startListener(server: ListenerServer, notifications: Notifications, log: Logger) {
   let stopped = false;
-  let client = await connect(server, signals);
+  let client = await connect(server, notifications);
 
   const pauses = growingPauses({ firstMs: 50, maxMs: maxPauseMs });
   const reconnect = (): Promise<Client | undefined> =>
-    retry(() => connect(server, signals), {
+    retry(() => connect(server, notifications), {
       async pauseMs(failures) {
         await server.finder.look();
         return pauses(failures);
@@ -64,7 +64,7 @@ export async function startListener(server: ListenerServer, signals: Signals, lo
       client = (await reconnect()) ?? client;
       if (stopped) return client.end();
       log.info('listening for database notifications again');
-      for (const channel of channels) signals.emit(channel, '');
+      for (const channel of channels) notifications.emit(channel, '');
     }
   };
   void watch();

@@ -11,7 +11,7 @@ import { PrimaryFinder } from './primary-finder.js';
 import { readTimeline, TimelineFence } from './timeline.js';
 import type { Procedure } from '../sql/writer-procedure.js';
 import type { Tables } from '../sql/schema.js';
-import { channelName, createSignals, type Channel, type Signals } from '../sql/notifications.js';
+import { channelName, createNotifications, type Channel, type Notifications } from '../sql/notifications.js';
 import { UnusableDatabase } from '../sql/unusable-database.js';
 
 const oldestVersion = 13;
@@ -92,12 +92,12 @@ export async function openPostgres(url: string, { listenUrl, log }: PostgresOpti
     : finder;
   const pools = createPools({ finder, fence, arePooled }, log);
   const name = nameOf(hosts);
-  const signals = createSignals(log);
-  const parts = { pools, finders: [finder, listenFinder], signals, log };
+  const notifications = createNotifications(log);
+  const parts = { pools, finders: [finder, listenFinder], notifications, log };
   try {
     for (const each of parts.finders) await each.start();
     await checkServer(pools, log);
-    const listener = await startListener({ finder: listenFinder, fence }, signals, log);
+    const listener = await startListener({ finder: listenFinder, fence }, notifications, log);
     return {
       ...assemble(parts, listener),
       cannotOpen: (error: unknown) => cannotOpen(name, error),
@@ -120,12 +120,12 @@ function cannotOpen(name: string, error: unknown): UnusableDatabase {
 interface Parts {
   readonly pools: Pools;
   readonly finders: readonly PrimaryFinder[];
-  readonly signals: Signals;
+  readonly notifications: Notifications;
   readonly log: Logger;
 }
 
 function assemble(
-  { pools, finders, signals, log }: Parts,
+  { pools, finders, notifications, log }: Parts,
   listener: Awaited<ReturnType<typeof startListener>>,
 ) {
   const kysely = new Kysely<Tables>({ dialect: new GuardedDialect(pools, log) });
@@ -141,7 +141,7 @@ function assemble(
         .execute(kysely)
         .catch((error: unknown) => log.warn({ err: error, channel }, 'a signal was lost'));
     },
-    listen: signals.listen,
+    listen: notifications.listen,
     fault: () => undefined,
     lost: new Promise<Error>(() => undefined), // lost connections are replaced by new ones
     async stop() {

@@ -11,7 +11,7 @@ export function channelName(channel: Channel): string {
 }
 
 /** The listeners of this process, by channel. */
-export interface Signals {
+export interface Notifications {
   /** Passes the payload to every listener of the channel, always after this call has returned. */
   emit(channel: Channel, payload: string): void;
   /** Returns a function that stops it. */
@@ -19,7 +19,7 @@ export interface Signals {
 }
 
 /** Creates the listeners of a process; if one throws, that is logged, and the others are still called. */
-export function createSignals(log: Logger): Signals {
+export function createNotifications(log: Logger): Notifications {
   const listeners = new Map<Channel, Set<(payload: string) => void>>();
   const deliver = (channel: Channel, payload: string) => {
     for (const hear of listeners.get(channel) ?? []) {

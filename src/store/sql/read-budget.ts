@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { sql, type RawBuilder } from 'kysely';
 import { OperationTooComplex, Overloaded } from '../../graphql/errors.js';
-import { createLimiter } from '../../lib/async/concurrency-limit.js';
+import { createConcurrencyLimit } from '../../lib/async/concurrency-limit.js';
 import { countWithin } from '../../lib/portion.js';
 import type { Signal } from '../../lib/async/abort.js';
 
@@ -23,7 +23,7 @@ const maxStatementOctets = 4 * mebibyte;
 export class Reads {
   private readonly signal: Signal;
   private readonly maxMebibytes: number;
-  private readonly inTurn = createLimiter(1);
+  private readonly inTurn = createConcurrencyLimit(1);
   private begun = false;
   private octets = 0;
 

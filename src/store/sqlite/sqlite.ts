@@ -7,7 +7,7 @@ import { createDamageMonitor, type DamageMonitor } from './corruption.js';
 import { watchFile } from '../file-watch.js';
 import { makeFolder } from '../make-folder.js';
 import type { Tables } from '../sql/schema.js';
-import { createSignals } from '../sql/notifications.js';
+import { createNotifications } from '../sql/notifications.js';
 import { createSqliteDialect, type Reader } from './sqlite-dialect.js';
 import { createStatements, toSqliteError } from './sqlite-statements.js';
 import { startWriter, type Writer } from './sqlite-writer.js';
@@ -88,14 +88,14 @@ export async function openSqlite(given: string, writer: URL, log: Logger) {
   const damage = createDamageMonitor(log);
   const parts = await openParts(path, writer, damage);
   const kysely = new Kysely<Tables>({ dialect: createSqliteDialect(parts) });
-  const signals = createSignals(log);
+  const notifications = createNotifications(log);
   const file = watchFile(path);
   return {
     engine: 'sqlite' as const,
     kysely,
     procedure: parts.writer.procedure,
-    signal: signals.emit,
-    listen: signals.listen,
+    signal: notifications.emit,
+    listen: notifications.listen,
     lost: Promise.race([parts.writer.lost, file.gone]),
     fault: damage.recent,
     cannotOpen: (error: unknown) => cannotOpen(path, error),

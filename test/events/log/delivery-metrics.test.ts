@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createReport } from '../../../src/events/log/delivery-metrics.js';
+import { createDeliveryMetrics } from '../../../src/events/log/delivery-metrics.js';
 import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
 import { scrape } from '../../support/metrics.js';
 import { delivery } from '../test-log.js';
@@ -7,7 +7,7 @@ import { delivery } from '../test-log.js';
 test('what an endpoint sends again and again is counted each time, and logged once a second', async () => {
   const lines: string[] = [];
   const telemetry = createTelemetry('info', { write: (line: string) => void lines.push(line) });
-  const report = createReport(telemetry);
+  const report = createDeliveryMetrics(telemetry);
   const known = { entityId: 'entity', event: {}, undated: true };
   for (const endpointId of ['one', 'one', 'one', 'other'])
     for (const outcome of ['altered', 'stored'] as const)

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { TooManyWaiting } from '../../../src/lib/async/coalesced-read.js';
-import { createHeldSecrets } from '../../../src/events/secrets/secret-cache.js';
+import { SecretCache } from '../../../src/events/secrets/secret-cache.js';
 import { type Rotation, SecretLost } from '../../../src/events/secrets/rotation.js';
 import { createSecrets, type Secrets } from '../../../src/events/secrets/secrets.js';
 import { createSealer, type Sealer } from '../../../src/lib/sealer.js';
@@ -612,7 +612,7 @@ describe.each(engines)('secrets on %s', (engine, createUrl) => {
 });
 
 test('a read that comes late does not replace newer secrets', () => {
-  const held = createHeldSecrets({ now: () => start });
+  const held = new SecretCache({ now: () => start });
   const read = (current: string, changedAt: number) =>
     held.put('payments', 'pe_1', { current, previous: [], configured: 'p1', changedAt });
   read('p2', 2);

@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { createLimiter } from '../../../src/lib/async/concurrency-limit.js';
+import { createConcurrencyLimit } from '../../../src/lib/async/concurrency-limit.js';
 
 test('work starts in order, a few at a time, even if some of it fails', async () => {
-  const inTurn = createLimiter(3);
+  const inTurn = createConcurrencyLimit(3);
   const begun: number[] = [];
   let under = 0;
   let most = 0;
@@ -23,7 +23,7 @@ test('work starts in order, a few at a time, even if some of it fails', async ()
 });
 
 test('what waits starts lane by lane, in order in each', async () => {
-  const inTurn = createLimiter(2);
+  const inTurn = createConcurrencyLimit(2);
   const begun: string[] = [];
   const work = ['a1', 'a2', 'a3', 'a4', 'a5', 'b1', 'b2', 'c1'].map((name) =>
     inTurn(async () => {

@@ -11,7 +11,7 @@ import { TrustedDocuments } from '../../../src/server/documents/trusted-document
 import { CompiledQueries } from '../../../src/server/http/compiled-queries.js';
 import { createAdmission } from '../../../src/server/operation/admission.js';
 import { createCosts } from '../../../src/server/operation/cost/query-cost.js';
-import { createMeter } from '../../../src/server/operation/operation-metrics.js';
+import { createOperationMetrics } from '../../../src/server/operation/operation-metrics.js';
 import { scrape } from '../../support/metrics.js';
 
 const source = '{ slow }';
@@ -29,7 +29,7 @@ test('a compiled query whose client has left ends, even if the usual way refuses
     costs: createCosts(schema),
     documents: new TrustedDocuments(telemetry),
     admission: createAdmission(new MemoryLedger(telemetry)),
-    meter: createMeter(telemetry),
+    operationMetrics: createOperationMetrics(telemetry),
     isOpen: () => true,
     makeContext: () => ({ requestId: 'request' }) as Context,
     callerOf: () => 'network',

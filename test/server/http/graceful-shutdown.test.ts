@@ -10,14 +10,14 @@ import {
 import type { AddressInfo, Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { createDrain } from '../../../src/server/http/graceful-shutdown.js';
+import { GracefulShutdown } from '../../../src/server/http/graceful-shutdown.js';
 import { openConnection } from '../../drain/raw-connection.js';
 import { collect } from '../../support/memory.js';
 
 /** A server whose responses a drain tracks, and a client with one keep-alive connection. */
 async function start(answer: (response: ServerResponse) => void, hurry = () => {}) {
   const cut: number[] = [];
-  const drain = createDrain({ hurry, onCutOff: (responses) => cut.push(responses) });
+  const drain = new GracefulShutdown({ hurry, onCutOff: (responses) => cut.push(responses) });
   const server = createServer((_, response) => {
     drain.track(response);
     answer(response);

@@ -8,7 +8,7 @@ test('upgrades that come together are begun a few in each turn of the event loop
   const server = new EventEmitter();
   let begun = 0;
   let most = 0;
-  const drain = {
+  const shutdown = {
     get begun() {
       begun += 1;
       for (const until = performance.now() + 3; performance.now() < until;);
@@ -17,7 +17,7 @@ test('upgrades that come together are begun a few in each turn of the event loop
   };
   const laneOf = ({ url }: { readonly url: string }) => url;
   const connections = { reading: { forget: () => undefined } };
-  const sockets = createGraphqlSockets({ server, drain, laneOf, connections } as never);
+  const sockets = createGraphqlSockets({ server, shutdown, laneOf, connections } as never);
   onTestFinished(() => sockets.stop());
   const upgrade = (url: string) => {
     const socket = new PassThrough().resume();

@@ -19,7 +19,7 @@ import {
 } from '../service/client.js';
 import type { Appointment } from '../../../models/appointment.js';
 import { createRequestsUnderWay, type Keyed } from './requests-under-way.js';
-import { createSettling, type Settling } from './outcome-writer.js';
+import { OutcomeWriter } from './outcome-writer.js';
 
 /** Who books what. An idempotency key belongs to its user. */
 export interface BookingRequest {
@@ -79,7 +79,7 @@ class BookingLedger implements Ledger {
   readonly #timeoutMs: number;
   readonly #pendingMs: number;
   readonly #bookings: BookingStore;
-  readonly #settling: Settling;
+  readonly #outcomes: OutcomeWriter;
   readonly #requests = createRequestsUnderWay<BookingResult>();
   readonly #underWay = new Set<Promise<unknown>>();
 
@@ -89,23 +89,23 @@ class BookingLedger implements Ledger {
     this.#timeoutMs = timeoutMs;
     this.#pendingMs = timeoutMs + settlingMs;
     this.#bookings = new BookingStore(database);
-    this.#settling = createSettling(telemetry);
+    this.#outcomes = new OutcomeWriter(telemetry);
   }
 
   book(request: BookingRequest): Promise<BookingResult> {
     const id = randomUUID();
     const result = this.#begin(request, id);
     const written = Promise.allSettled([result])
-      .then(() => this.#settling.pending(id))
+      .then(() => this.#outcomes.pending(id))
       .finally(() => this.#underWay.delete(written));
     this.#underWay.add(written);
     return result;
   }
 
   async stop(): Promise<void> {
-    this.#settling.retryNow();
+    this.#outcomes.retryNow();
     await Promise.race([Promise.all(this.#underWay), pause(patienceMs, undefined, { ref: false })]);
-    this.#settling.stop();
+    this.#outcomes.stop();
   }
 
   /**
@@ -143,7 +143,7 @@ class BookingLedger implements Ledger {
 
   /** Deletes a row stored too late: the call could outlast those who wait, and the client may have booked again. */
   async #eraseLate(booking: Booking): Promise<Error> {
-    await this.#settling.settle(booking.id, () => this.#bookings.erase(booking));
+    await this.#outcomes.settle(booking.id, () => this.#bookings.erase(booking));
     return new Error('The database took too long to store the booking.');
   }
 
@@ -157,7 +157,7 @@ class BookingLedger implements Ledger {
       return kept;
     } catch (error) {
       if (error instanceof BookingInDoubt)
-        await this.#settling.settle(booking.id, () => this.#bookings.undo(booking));
+        await this.#outcomes.settle(booking.id, () => this.#bookings.undo(booking));
       throw error;
     }
   }
@@ -166,12 +166,12 @@ class BookingLedger implements Ledger {
   async #postAndSettle(booking: Booking, request: BookingRequest): Promise<BookingResult> {
     const outcome = await this.#post(request).catch((error: unknown) => ({ error }));
     if ('error' in outcome || 'refused' in outcome) {
-      await this.#settling.settle(booking.id, () => this.#bookings.erase(booking));
+      await this.#outcomes.settle(booking.id, () => this.#bookings.erase(booking));
       if ('error' in outcome) throw outcome.error;
       return { refused: outcome.refused };
     }
     const { state, upstreamId } = outcome;
-    await this.#settling.settle(booking.id, () => this.#bookings.settle(booking, state, upstreamId));
+    await this.#outcomes.settle(booking.id, () => this.#bookings.settle(booking, state, upstreamId));
     return { appointment: { ...toAppointment({ ...booking, state }), upstreamId } };
   }
 
@@ -230,7 +230,7 @@ class BookingLedger implements Ledger {
   async #shareResult(request: BookingRequest, keyed: Keyed, id: string): Promise<BookingResult> {
     const start = (hold: () => void) => this.#bookOnce(request, keyed, id, hold);
     for (;;) {
-      const result = this.#requests.join(keyed, { start, settled: () => this.#settling.pending(id) });
+      const result = this.#requests.join(keyed, { start, settled: () => this.#outcomes.pending(id) });
       if (!result) return { conflict: true };
       try {
         return await result;

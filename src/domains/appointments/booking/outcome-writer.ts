@@ -2,22 +2,6 @@ import { retry, retryFailed, Waker } from '../../../lib/async/retry.js';
 import { withTimeout } from '../../../lib/async/timeout.js';
 import type { Telemetry } from '../../../lib/telemetry/telemetry.js';
 
-/** Writes how bookings ended, and retries where that fails. A row that is never written reads as unconfirmed. */
-export interface Settling {
-  /**
-   * Resolves once the row is written, after the first attempts, or after five seconds; further attempts then follow in
-   * the background, for ten minutes. `write` has to be idempotent: it may run again after it has taken effect. Never
-   * rejects: whether a booking is made does not depend on its row.
-   */
-  settle(bookingId: string, write: () => Promise<void>): Promise<void>;
-  /** Resolves when this row is written or given up; undefined if no retries are under way. */
-  pending(bookingId: string): Promise<void> | undefined;
-  /** Retries at once, and more often from now on. */
-  retryNow(): void;
-  /** From now on, a retry that fails is the last for its row. */
-  stop(): void;
-}
-
 /** How long `settle` waits for a database that may hang: whoever has booked waits for it. */
 const patienceMs = 5_000;
 /** The pause after each failure. `settle` waits for the first ones. */
@@ -25,12 +9,8 @@ const firstPausesMs = [100, 500];
 const laterPausesMs = [1_000, 2_000, ...Array.from({ length: 120 }, () => 5_000)];
 const hurriedPauseMs = 250;
 
-/** Settles bookings as long as the process lives. */
-export function createSettling(options: Pick<Telemetry, 'log'>): Settling {
-  return new OutcomeWriter(options);
-}
-
-class OutcomeWriter implements Settling {
+/** Writes how bookings ended, and retries where that fails. A row that is never written reads as unconfirmed. */
+export class OutcomeWriter {
   readonly #options: Pick<Telemetry, 'log'>;
   readonly #retries = new Map<string, Promise<void>>();
   readonly #waker = new Waker();
@@ -41,6 +21,11 @@ class OutcomeWriter implements Settling {
     this.#options = options;
   }
 
+  /**
+   * Resolves once the row is written, after the first attempts, or after five seconds; further attempts then follow in
+   * the background, for ten minutes. `write` has to be idempotent: it may run again after it has taken effect. Never
+   * rejects: whether a booking is made does not depend on its row.
+   */
   async settle(booking: string, write: () => Promise<void>): Promise<void> {
     const first = retry(write, {
       pauseMs: (failures) => (this.#isStopped ? undefined : firstPausesMs[failures - 1]),
@@ -57,15 +42,18 @@ class OutcomeWriter implements Settling {
     }
   }
 
+  /** Resolves when this row is written or given up; undefined if no retries are under way. */
   pending(booking: string): Promise<void> | undefined {
     return this.#retries.get(booking);
   }
 
+  /** Retries at once, and more often from now on. */
   retryNow(): void {
     this.#isHurried = true;
     this.#waker.wake();
   }
 
+  /** From now on, a retry that fails is the last for its row. */
   stop(): void {
     this.#isStopped = true;
   }

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { createLimiter } from '../../../lib/async/concurrency-limit.js';
+import { createConcurrencyLimit } from '../../../lib/async/concurrency-limit.js';
 import { LightAbortController } from '../../../lib/async/abort.js';
 import type { Database } from '../../../store/database.js';
 import { databaseTime } from '../../../store/database-time.js';
@@ -23,7 +23,7 @@ const maxAtOnce = 2;
 /** The rows of the appointments ledger. Users have turns: the bookings of one do not hold up those of another. */
 export class BookingStore {
   private readonly database: Database;
-  private readonly limited = createLimiter(maxAtOnce);
+  private readonly limited = createConcurrencyLimit(maxAtOnce);
 
   constructor(database: Database) {
     this.database = database;

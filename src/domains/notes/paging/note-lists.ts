@@ -4,7 +4,7 @@ import type { Refused } from '../../../upstream/errors.js';
 import type { ListedPage, NotesClient } from '../service/client.js';
 import { type NoteFilter, type NoteList, orTooLarge, type PageStart, type TooLarge } from './pager.js';
 import type { Sightings } from './page-index.js';
-import { createLimiter } from '../../../lib/async/concurrency-limit.js';
+import { createConcurrencyLimit } from '../../../lib/async/concurrency-limit.js';
 import type { Signal } from '../../../lib/async/abort.js';
 
 /** Where pages come from, and who remembers them. */
@@ -33,7 +33,7 @@ const bytesPerTag = 100;
 export class NoteLists {
   private readonly source: PageSource;
   private readonly owner: PageOwner;
-  private readonly inTurn = createLimiter(pagesAtOnce);
+  private readonly inTurn = createConcurrencyLimit(pagesAtOnce);
   private calls = 0;
   private bytes = 0;
 

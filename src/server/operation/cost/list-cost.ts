@@ -6,7 +6,7 @@ import {
   type GraphQLResolveInfo,
   type GraphQLSchema,
 } from 'graphql';
-import type { Context, Tally } from '../../../api/context.js';
+import type { Context, FieldTally } from '../../../api/context.js';
 import { OperationTooComplex } from '../../../graphql/errors.js';
 import { costOfRow, isOpenList, defaultRows } from './cost-estimate.js';
 import { maxCost, maybeApplied, tooManyFields } from './document-limits.js';
@@ -15,12 +15,12 @@ import { maxCost, maybeApplied, tooManyFields } from './document-limits.js';
 const fieldsOfFailure = 50;
 
 /** A tally of the fields that lists add because they are longer than estimated, and of those that fail. */
-export function createTally(): Tally {
+export function createFieldTally(): FieldTally {
   return new ListTally();
 }
 
 /** A class, since each operation and update has one: an object literal with a getter takes longer to make. */
-class ListTally implements Tally {
+class ListTally implements FieldTally {
   objects = 0;
   #fields = 0;
   /** Costs of a row, by the nodes of the field: at one place in the operation these are always the same array. */

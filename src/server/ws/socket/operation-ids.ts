@@ -25,7 +25,7 @@ class Operation {
   payload: SubscribePayload | undefined;
   /** Ends its work early; set while that runs, and dropped when it is established as a subscription. */
   ending: LightAbortController | undefined = undefined;
-  /** It has ended, or is established as a subscription: a drain need not wait for it. */
+  /** It has ended, or is established as a subscription: a shutdown need not wait for it. */
   isSettled = false;
   /** The client has sent `complete` for it. */
   isCompleted = false;

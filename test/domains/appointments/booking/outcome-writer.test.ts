@@ -1,8 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import {
-  createSettling,
-  type Settling,
-} from '../../../../src/domains/appointments/booking/outcome-writer.js';
+import { OutcomeWriter } from '../../../../src/domains/appointments/booking/outcome-writer.js';
 import { createTelemetry } from '../../../../src/lib/telemetry/telemetry.js';
 
 const minuteMs = 60_000;
@@ -14,21 +11,21 @@ afterEach(() => void vi.useRealTimers());
 /** Settles a booking in a database that takes it only after so many minutes, and returns what is logged. */
 async function settle(
   minutes: number,
-  onFailure?: (settling: Settling, passedMs: number) => void,
+  onFailure?: (outcomes: OutcomeWriter, passedMs: number) => void,
 ): Promise<readonly string[]> {
   const logged: string[] = [];
   const write = (line: string) => void logged.push((JSON.parse(line) as { msg: string }).msg);
-  const settling = createSettling(createTelemetry('info', { write }));
+  const outcomes = new OutcomeWriter(createTelemetry('info', { write }));
   const began = Date.now();
-  const settled = settling.settle('booking', async () => {
+  const settled = outcomes.settle('booking', async () => {
     const passedMs = Date.now() - began;
     if (passedMs >= minutes * minuteMs) return;
-    onFailure?.(settling, passedMs);
+    onFailure?.(outcomes, passedMs);
     throw new Error('The database is away.');
   });
   await vi.runAllTimersAsync();
   await settled;
-  expect(settling.pending('booking')).toBeUndefined();
+  expect(outcomes.pending('booking')).toBeUndefined();
   return logged;
 }
 
@@ -41,8 +38,8 @@ test('gives up soon after ten minutes', async () => {
 });
 
 test('gives up at the next failure once it is stopped', async () => {
-  const stopAfterAMinute = (settling: Settling, passedMs: number) => {
-    if (passedMs > minuteMs) settling.stop();
+  const stopAfterAMinute = (outcomes: OutcomeWriter, passedMs: number) => {
+    if (passedMs > minuteMs) outcomes.stop();
   };
   expect(await settle(2, stopAfterAMinute)).toEqual([
     retrying,
@@ -53,16 +50,16 @@ test('gives up at the next failure once it is stopped', async () => {
 test('waits some seconds for a database that hangs, and stores the outcome once it answers', async () => {
   const logged: string[] = [];
   const write = (line: string) => void logged.push((JSON.parse(line) as { msg: string }).msg);
-  const settling = createSettling(createTelemetry('info', { write }));
+  const outcomes = new OutcomeWriter(createTelemetry('info', { write }));
   const attempts: (() => void)[] = [];
-  const settled = settling.settle('booking', () => new Promise((resolve) => void attempts.push(resolve)));
+  const settled = outcomes.settle('booking', () => new Promise((resolve) => void attempts.push(resolve)));
   await vi.advanceTimersByTimeAsync(5_000);
   await settled;
-  const pending = settling.pending('booking');
+  const pending = outcomes.pending('booking');
   await vi.advanceTimersByTimeAsync(minuteMs);
   expect(attempts).toHaveLength(1);
   attempts[0]!();
   await pending;
-  expect(settling.pending('booking')).toBeUndefined();
+  expect(outcomes.pending('booking')).toBeUndefined();
   expect(logged).toEqual([retrying, 'the outcome of a booking was stored after retries']);
 });
