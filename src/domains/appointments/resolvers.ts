@@ -66,7 +66,7 @@ async function listAppointments(
   const caller = requireCaller(context);
   const filter = readFilter(input);
   const { appointments, cursors } = context;
-  return rowConnection(cursors, placeOf(caller, filter), page, info, {
+  return rowConnection(cursors, connectionOf(caller, filter), page, info, {
     read({ after, before, ...rest }) {
       const query: BookingQuery = {
         ...filter,
@@ -104,7 +104,7 @@ async function createAppointment(
     return { errors: [userError('INVALID', 'The appointment service did not accept this appointment.')] };
   const { appointment } = result;
   const appointmentEdge = toEdge(appointment, () =>
-    context.cursors.seal(placeOf(caller, {}), pack(appointment)),
+    context.cursors.seal(connectionOf(caller, {}), pack(appointment)),
   );
   return { appointment, appointmentEdge, errors: [] };
 }
@@ -114,7 +114,7 @@ function readableUser({ userId, grants }: Caller): string | undefined {
   return grants.has('APPOINTMENTS_READ') ? undefined : userId;
 }
 
-function placeOf({ userId }: Caller, filter: BookingFilter): CursorPlace {
+function connectionOf({ userId }: Caller, filter: BookingFilter): CursorPlace {
   return { connection: 'appointments', userId, filter };
 }
 

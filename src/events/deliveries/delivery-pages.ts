@@ -3,7 +3,7 @@ import type { RowQuery } from '../../graphql/relay/relay.js';
 import type { DeliveryPosition, WebhookDelivery, WebhookOutcome } from '../../models/webhook.js';
 import type { Database } from '../../store/database.js';
 import { fromKeyText, keyText } from '../../store/sql/key-text.js';
-import { inWindow, startingAt, type Place, type Window } from '../../store/sql/key-window.js';
+import { inWindow, startingAt, type Key, type Window } from '../../store/sql/key-window.js';
 import type { Reads } from '../../store/sql/read-budget.js';
 import type { Tables } from '../../store/sql/schema.js';
 import { readInSteps, rowsPerStep, type Scan } from '../../store/sql/stepwise-scan.js';
@@ -71,7 +71,7 @@ interface DeliveryTable {
   /** The outcomes that its deliveries may have. */
   readonly outcomes: readonly WebhookOutcome[];
   /** The place beyond which rows are older, or newer, than the position. */
-  toPlace(position: DeliveryPosition, side: 'after' | 'before'): Place;
+  toKey(position: DeliveryPosition, side: 'after' | 'before'): Key;
 }
 
 function positionColumns(place: string, came: string, tie: string, entity: string) {
@@ -90,7 +90,7 @@ const events: DeliveryTable = {
   isByEndpoint: true,
   outcomes: ['STORED', 'SKIPPED'],
   // What came between an event and the next is newer than the event.
-  toPlace: ([seq, , tie], side) => [side === 'after' && tie !== '' ? seq + 1 : seq],
+  toKey: ([seq, , tie], side) => [side === 'after' && tie !== '' ? seq + 1 : seq],
 };
 
 const renderings: DeliveryTable = {
@@ -99,7 +99,7 @@ const renderings: DeliveryTable = {
   columns: positionColumns('after_seq', 'received_at', 'body_digest', 'cast(null as text)'),
   isByEndpoint: false,
   outcomes: ['ALTERED'],
-  toPlace: (position) => position,
+  toKey: (position) => position,
 };
 
 interface Row {
@@ -126,8 +126,8 @@ async function readTable(
   if ([outcomes, filter.endpointIds, filter.types].some((values) => values?.length === 0)) return [];
   const window = {
     backward,
-    after: after && table.toPlace(after, 'after'),
-    before: before && table.toPlace(before, 'before'),
+    after: after && table.toKey(after, 'after'),
+    before: before && table.toKey(before, 'before'),
   };
   const conditions = conditionsOf(filter, table, outcomes);
   const { reads } = source;
@@ -174,7 +174,7 @@ function scanOf(
     conditions,
     endpointIds = [],
   }: Pick<DeliveryFilter, 'endpointIds'> & { conditions: readonly Condition[] },
-): Scan<Place, Row> {
+): Scan<Key, Row> {
   const [only, ...others] = endpointIds;
   const along = (part: Window) =>
     rowsIn(source, table, part).$if(table.isByEndpoint && only !== undefined && others.length === 0, (rows) =>

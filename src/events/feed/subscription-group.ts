@@ -1,5 +1,5 @@
 import type { LogEntry } from '../log/log.js';
-import type { Place } from '../log/log-position.js';
+import { placeAt, type Place } from '../log/log-position.js';
 import { createReader, type Reader, type Sources } from './log-reader.js';
 import type { Member, Rendering } from './member.js';
 import { createReplays, type Replays, type Payload } from './replay-cache.js';
@@ -273,7 +273,7 @@ function gather(
     const payload = payloadOf(entry);
     if (payload instanceof Promise) return { payloads, places, length, end, next: { entry, payload } };
     length += 1;
-    end = placeAfter(entry);
+    end = placeAt(entry);
     if (payload === undefined) continue;
     size += payload.length;
     payloads.push(payload);
@@ -284,12 +284,8 @@ function gather(
 
 /** One entry, whose payload had to be waited for. */
 function single(entry: LogEntry, payload: Payload): Stretch {
-  const end = placeAfter(entry);
+  const end = placeAt(entry);
   return payload === undefined
     ? { payloads: [], places: [], length: 1, end }
     : { payloads: [payload], places: [end], length: 1, end };
-}
-
-function placeAfter({ seq, witness }: LogEntry): Place {
-  return { seq, witness };
 }

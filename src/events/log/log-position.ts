@@ -9,6 +9,11 @@ export interface Place {
   readonly witness: string;
 }
 
+/** A place by itself: a log entry, which is one too, would keep its event in memory. */
+export function placeAt({ seq, witness }: Place): Place {
+  return { seq, witness };
+}
+
 /** The error for a place that the log can no longer be read from. */
 export function expired(): GatewayError {
   return new GatewayError(

@@ -50,28 +50,28 @@ export function readRows(
 }
 
 /** A position as it is stored. */
-type Place = readonly [instant: string, key: string];
+type EntityKey = readonly [instant: string, key: string];
 
-function toWindow({ backward, after, before }: RowQuery<EntityPosition>): Window<Place> {
-  return { backward, after: toPlace(after), before: toPlace(before) };
+function toWindow({ backward, after, before }: RowQuery<EntityPosition>): Window<EntityKey> {
+  return { backward, after: toKey(after), before: toKey(before) };
 }
 
-function toPlace(position: EntityPosition | undefined): Place | undefined {
+function toKey(position: EntityPosition | undefined): EntityKey | undefined {
   return position && [position[0], keyText(position[1])];
 }
 
 /** Looks along the index of one condition's column for rows that meet all conditions. */
 function scanAlong(
   source: EntitySource,
-  window: Window<Place>,
+  window: Window<EntityKey>,
   along: Condition,
   conditions: readonly Condition[],
-): Scan<Place, StateRow> {
+): Scan<EntityKey, StateRow> {
   const { db, engine, stateTable } = source;
   const { table, key } = stateTable;
   const order = orderOf(stateTable);
   const columns = conditions.map(([column]) => sql.ref(column).as(column));
-  const rowsIn = (part: Window<Place>) =>
+  const rowsIn = (part: Window<EntityKey>) =>
     inWindow(db.selectFrom(table), order, part)
       .where(meets([along]))
       .select(keyOf(stateTable))

@@ -56,9 +56,9 @@ export class SecretStore {
   /** Reads all rows, each to be opened on demand; resolves with a function that finds one. */
   async readAll(): Promise<(family: string, endpointId: string) => SealedRow | undefined> {
     const rows = await this.#database.kysely.selectFrom('webhook_secrets').selectAll().execute();
-    const stored = new Map(rows.map((row) => [placeOf(row.family, row.endpoint_id), row]));
+    const stored = new Map(rows.map((row) => [sealContextOf(row.family, row.endpoint_id), row]));
     return (family, endpointId) => {
-      const row = stored.get(placeOf(family, keyText(endpointId)));
+      const row = stored.get(sealContextOf(family, keyText(endpointId)));
       const open = () => this.#openRow(row!);
       return row && { version: row.current, isCurrent: this.#sealer.isCurrent(row.current), open };
     };
@@ -99,9 +99,9 @@ export class SecretStore {
   }
 
   #openRow(row: Selectable<WebhookSecretTable>): EndpointSecrets {
-    const place = placeOf(row.family, row.endpoint_id);
+    const context = sealContextOf(row.family, row.endpoint_id);
     const open = (sealed: string) => {
-      const secret = this.#sealer.open(sealed, place);
+      const secret = this.#sealer.open(sealed, context);
       if (secret === undefined) throw new UnusableDatabase(unopened(row));
       return secret;
     };
@@ -115,7 +115,7 @@ export class SecretStore {
 
   #sealRow(family: string, endpointId: string, held: EndpointSecrets): WebhookSecretTable {
     const key = keyText(endpointId);
-    const seal = (secret: string) => this.#sealer.seal(secret, placeOf(family, key));
+    const seal = (secret: string) => this.#sealer.seal(secret, sealContextOf(family, key));
     return {
       family,
       endpoint_id: key,
@@ -171,6 +171,6 @@ function unopened(row: Selectable<WebhookSecretTable>): string {
   );
 }
 
-function placeOf(family: string, key: string): string {
+function sealContextOf(family: string, key: string): string {
   return `webhook_secrets ${family} ${key}`;
 }

@@ -2,20 +2,20 @@ import { sql, type SelectQueryBuilder } from 'kysely';
 import type { Parameter } from './parameters.js';
 
 /** A place in the order of a table: the values of its key. */
-export type Place = readonly Parameter[];
+export type Key = readonly Parameter[];
 
 /** Which rows of a table a page is taken from. Pages begin with the greatest key or, backward, with the least. */
-export interface Window<P extends Place = Place> {
+export interface Window<K extends Key = Key> {
   readonly backward: boolean;
   /** The rows come after the one place and before the other; neither is among them. */
-  readonly after: P | undefined;
-  readonly before: P | undefined;
+  readonly after: K | undefined;
+  readonly before: K | undefined;
   /** The last place that counts, in page order. */
-  readonly to?: P | undefined;
+  readonly to?: K | undefined;
 }
 
 /** What is left of a window behind a place; all of it without one. */
-export function startingAt<P extends Place>(from: P | undefined, window: Window<P>): Window<P> {
+export function startingAt<K extends Key>(from: K | undefined, window: Window<K>): Window<K> {
   if (from === undefined) return window;
   return window.backward ? { ...window, before: from } : { ...window, after: from };
 }
@@ -28,8 +28,8 @@ export function inWindow<DB, TB extends keyof DB, O>(
 ): SelectQueryBuilder<DB, TB, O> {
   const { after, before, to, backward } = window;
   const columns = sql.join(key.map((column) => sql.ref(column)));
-  const beyond = (sign: '<' | '>' | '<=' | '>=', place: Place) =>
-    sql<boolean>`(${columns}) ${sql.raw(sign)} (${sql.join([...place])})`;
+  const beyond = (sign: '<' | '>' | '<=' | '>=', value: Key) =>
+    sql<boolean>`(${columns}) ${sql.raw(sign)} (${sql.join([...value])})`;
   return inOrder(rows, key, window)
     .$if(after !== undefined, (page) => page.where(beyond('<', after!)))
     .$if(before !== undefined, (page) => page.where(beyond('>', before!)))

@@ -12,11 +12,11 @@ export const rowsPerStep: Readonly<Record<Engine, number>> = { sqlite: 2_000, po
 export const unlimited = Number.MAX_SAFE_INTEGER;
 
 /** An index in the order of the page, along which its rows are looked for. */
-export interface Scan<Place, Row> {
+export interface Scan<Key, Row> {
   /** The place at which a step from here ends; undefined if fewer rows are left than it looks at. */
-  end(from: Place | undefined): Promise<Place | undefined>;
+  end(from: Key | undefined): Promise<Key | undefined>;
   /** The first `limit` matching rows after `from`, or from where the page starts, up to `to`, or as far as there are. */
-  match(from: Place | undefined, to: Place | undefined, limit: number): Promise<readonly Row[]>;
+  match(from: Key | undefined, to: Key | undefined, limit: number): Promise<readonly Row[]>;
 }
 
 /** The page to be read. */
@@ -34,9 +34,9 @@ const pace = createPace(1);
  * no step takes longer in a larger table. Which index leads to them soonest is not known, so a step is made along each
  * in turn, until one has found the whole page or ends.
  */
-export async function readInSteps<Place, Row>(
+export async function readInSteps<Key, Row>(
   reads: Pick<Reads, 'next'>,
-  scans: readonly Scan<Place, Row>[],
+  scans: readonly Scan<Key, Row>[],
   page: Page<Row>,
 ): Promise<readonly Row[]> {
   const walks = scans.map((scan) => new Walk(reads, scan, page));
@@ -49,18 +49,18 @@ export async function readInSteps<Place, Row>(
 }
 
 /** What one scan has found. Rows may move while it goes on: each counts where it was seen last. */
-class Walk<Place, Row> {
+class Walk<Key, Row> {
   readonly #reads: Pick<Reads, 'next'>;
-  readonly #scan: Scan<Place, Row>;
+  readonly #scan: Scan<Key, Row>;
   readonly #page: Page<Row>;
   #steps = 0;
   /** Where the first step ended, and the last one. */
-  #firstEnd: Place | undefined;
-  #end: Place | undefined;
+  #firstEnd: Key | undefined;
+  #end: Key | undefined;
   #first: readonly Row[] = [];
   readonly #later = new Map<string, Row>();
 
-  constructor(reads: Pick<Reads, 'next'>, scan: Scan<Place, Row>, page: Page<Row>) {
+  constructor(reads: Pick<Reads, 'next'>, scan: Scan<Key, Row>, page: Page<Row>) {
     this.#reads = reads;
     this.#scan = scan;
     this.#page = page;
@@ -99,7 +99,7 @@ class Walk<Place, Row> {
     this.#later.set(key, row);
   }
 
-  #match(from: Place | undefined, to: Place | undefined): Promise<readonly Row[]> {
+  #match(from: Key | undefined, to: Key | undefined): Promise<readonly Row[]> {
     return this.#reads.next(() => this.#scan.match(from, to, this.#page.limit));
   }
 }

@@ -37,7 +37,7 @@ type LookedRows = SelectQueryBuilder<Tables, 'bookings', Looked>;
 const looked = ['id', 'user_id', 'status', 'start_instant', 'booked_at'] as const;
 
 /** A `BookingPosition` as it is stored: by these columns pages are sorted. */
-type Place = readonly [bookedAt: number, id: string];
+type BookingKey = readonly [bookedAt: number, id: string];
 const key = ['booked_at', 'id'];
 
 /**
@@ -64,11 +64,11 @@ export async function listBookings(
   return readInSteps(reads, [scan(store, query)], { limit, keyOf: ({ id }) => id });
 }
 
-function toWindow({ backward, after, before }: BookingQuery): Window<Place> {
-  return { backward, after: toPlace(after), before: toPlace(before) };
+function toWindow({ backward, after, before }: BookingQuery): Window<BookingKey> {
+  return { backward, after: toKey(after), before: toKey(before) };
 }
 
-function toPlace(position: BookingPosition | undefined): Place | undefined {
+function toKey(position: BookingPosition | undefined): BookingKey | undefined {
   return position && [position.bookedAt, position.id];
 }
 
@@ -95,7 +95,7 @@ function narrow({ kysely }: Store, { participant, from, to }: BookingQuery): rea
   ];
 }
 
-function scan(store: Store, query: BookingQuery): Scan<Place, BookingRow> {
+function scan(store: Store, query: BookingQuery): Scan<BookingKey, BookingRow> {
   const window = toWindow(query);
   const rows = store.kysely
     .selectFrom('bookings')
