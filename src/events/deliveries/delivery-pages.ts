@@ -48,7 +48,7 @@ export async function readDeliveries(
 ): Promise<readonly WebhookDelivery[]> {
   const inLog = [
     ...(await readTable(source, events, query, filter)),
-    ...(await readTable(source, renderings, query, filter)),
+    ...(await readTable(source, alteredBodies, query, filter)),
   ];
   const others = remembered.filter((delivery) => isWithin(delivery, query) && isWanted(delivery, filter));
   const all = [...inLog, ...others].toSorted(newestFirst);
@@ -93,7 +93,7 @@ const events: DeliveryTable = {
   toKey: ([seq, , tie], side) => [side === 'after' && tie !== '' ? seq + 1 : seq],
 };
 
-const renderings: DeliveryTable = {
+const alteredBodies: DeliveryTable = {
   name: 'event_renderings',
   key: ['after_seq', 'received_at', 'body_digest'],
   columns: positionColumns('after_seq', 'received_at', 'body_digest', 'cast(null as text)'),

@@ -6,7 +6,7 @@ import { eventKeyOf, prepareStatements, type Item, type Look, type PlacedItem } 
 import type { Delivery } from '../webhooks/delivery.js';
 import type { Folds } from './fold.js';
 import { witnessOf, type Place } from './log-position.js';
-import { storeAlteredBodies } from './conflicting-bodies.js';
+import { storeAlteredBodies } from './altered-bodies.js';
 
 /**
  * What became of a delivery: it is a new event, the same one again, or a known event with another body, which the log

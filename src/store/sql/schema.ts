@@ -114,7 +114,7 @@ export interface EventTable {
   readonly signed_at: number | null;
 }
 
-/** A later delivery of an event with another body, kept beside the first. */
+/** An altered body: a later delivery of an event with another body, kept beside the first. The table has an older name. */
 export interface EventRenderingTable {
   readonly family: string;
   readonly event_id: string;

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { maxAlteredBodies } from '../../../src/events/log/conflicting-bodies.js';
+import { maxAlteredBodies } from '../../../src/events/log/altered-bodies.js';
 import type { LogEntry } from '../../../src/events/log/log.js';
 import { placeFrom, type Place } from '../../../src/events/log/log-position.js';
 import { fromKeyText, keyText } from '../../../src/store/sql/key-text.js';
