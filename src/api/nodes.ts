@@ -6,7 +6,7 @@ import { shipmentNodes } from '../domains/shipments/resolvers.js';
 import { webhookNodes } from '../domains/webhooks/resolvers.js';
 import type { ResolversTypes } from '../generated/resolvers.js';
 import { fromGlobalId } from '../graphql/relay/relay.js';
-import { createPace, isTurnShort } from '../lib/async/pace.js';
+import { Pace, isTurnShort } from '../lib/async/pace.js';
 import type { Context } from './context.js';
 
 /** An object with a global id. */
@@ -44,7 +44,7 @@ export function findNode(globalId: string, context: Context): Promise<Node | nul
 /** So many objects an operation looks for at once: that is short, and its answer does not depend on how busy others are. */
 const fewObjects = 100;
 /** An operation may look for fifty thousand. */
-const pace = createPace(1);
+const pace = new Pace(1);
 
 /**
  * All that is found. Handled one by one only if one fails: GraphQL takes an Error in a list for the error of that item.

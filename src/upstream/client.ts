@@ -13,7 +13,7 @@ import { createGuard, type Guard } from './circuit-breaker.js';
 import { type Account, createQuota } from './hourly-quota.js';
 import { createPerCaller } from '../lib/cache/per-caller.js';
 import { isLimit, secondsToWait } from './rate-limit-headers.js';
-import { createPace } from '../lib/async/pace.js';
+import { Pace } from '../lib/async/pace.js';
 import { hasMoreValues, heapOfJson } from '../lib/json-size.js';
 import type { Holding } from '../lib/memory/ledger.js';
 import type { RateLimit } from '../lib/rate-limit.js';
@@ -131,7 +131,7 @@ class UpstreamClient implements Upstream {
   readonly #logFailure: LogFailure;
   readonly #guard: Guard;
   /** Long answers are read one in a turn of the event loop, callers in turn. */
-  readonly #longWork = createPace(1);
+  readonly #longWork = new Pace(1);
 
   constructor(options: UpstreamOptions) {
     this.#options = options;

@@ -1,4 +1,4 @@
-import { createPace, isTurnShort } from '../../lib/async/pace.js';
+import { Pace, isTurnShort } from '../../lib/async/pace.js';
 import type { Payload } from './replay-cache.js';
 import type { Member } from './member.js';
 
@@ -25,7 +25,7 @@ const rendersPerTurn = 32;
 /** Hands items to whoever subscribes at the time; each is rendered once for all who want the same. */
 export class Broadcast<T> {
   readonly #groups = new Map<string, Group<T>>();
-  readonly #pace = createPace(rendersPerTurn);
+  readonly #pace = new Pace(rendersPerTurn);
   readonly #onAudience: (isThere: boolean) => void;
 
   /** `onAudience` is called when the first subscriber comes, and when the last one has left. */

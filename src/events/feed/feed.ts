@@ -11,7 +11,7 @@ import { expired, type Place } from '../log/log-position.js';
 import { createCoalescedRead } from '../../lib/async/coalesced-read.js';
 import { startTail } from './log-tail.js';
 import type { Signal } from '../../lib/async/abort.js';
-import { createPace } from '../../lib/async/pace.js';
+import { Pace } from '../../lib/async/pace.js';
 
 /** The log as clients follow it. */
 export interface Feed {
@@ -134,8 +134,8 @@ export async function createFeed(options: FeedOptions): Promise<Feed> {
     }),
     multicast: createMulticast({
       past,
-      pace: createPace(replaysPerTurn),
-      livePace: createPace(replaysPerTurn),
+      pace: new Pace(replaysPerTurn),
+      livePace: new Pace(replaysPerTurn),
       tail,
       retrier,
     }),

@@ -1,19 +1,5 @@
 import { Lanes } from './lanes.js';
 
-/** Work that is done a little in each turn of the event loop, so that it holds up nothing else. */
-export interface Pace {
-  /**
-   * Does a piece of work: at once if none waits and this turn has been short, else in a later one, each lane in turn.
-   * Resolves or rejects as the work did. After a long piece, no other begins for as long as that took. While connections
-   * arrive, what waits goes on in every 16th turn.
-   */
-  do<T>(work: () => T, lane?: string): Promise<T>;
-  /** Resolves in a later turn of the event loop, when it is the turn of a piece of this lane. */
-  turn(lane?: string): Promise<void>;
-  /** Whether work may go on at once: none waits that it would overtake. */
-  readonly isFree: boolean;
-}
-
 /** In milliseconds: once a turn has worked for so long, no more begins in it. */
 const maxTurnMs = 8;
 /** The same while connections arrive: of those that wait, Node.js accepts one in each turn. */
@@ -52,12 +38,10 @@ export function noteArrival(): void {
   hurriedTurns = 2;
 }
 
-/** A pace of at most so many pieces of work in a turn of the event loop. */
-export function createPace(perTurn: number): Pace {
-  return new LanePace(perTurn);
-}
-
-class LanePace implements Pace {
+/**
+ * Work that is done a little in each turn of the event loop, at most `perTurn` pieces, so that it holds up nothing else.
+ */
+export class Pace {
   readonly #perTurn: number;
   readonly #waiting = new Lanes();
   /** Callbacks that will begin a piece of work each. */
@@ -73,10 +57,16 @@ class LanePace implements Pace {
     this.#perTurn = perTurn;
   }
 
+  /** Whether work may go on at once: none waits that it would overtake. */
   get isFree(): boolean {
     return !this.#isResting && this.#waiting.size === 0 && isTurnShort();
   }
 
+  /**
+   * Does a piece of work: at once if none waits and this turn has been short, else in a later one, each lane in turn.
+   * Resolves or rejects as the work did. After a long piece, no other begins for as long as that took. While connections
+   * arrive, what waits goes on in every 16th turn.
+   */
   do<T>(work: () => T, lane = ''): Promise<T> {
     return new Promise((resolve, reject) => {
       const piece = () => {
@@ -96,6 +86,7 @@ class LanePace implements Pace {
     });
   }
 
+  /** Resolves in a later turn of the event loop, when it is the turn of a piece of this lane. */
   turn(lane = ''): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting.add(lane, resolve);

@@ -1,4 +1,4 @@
-import { createPace, isTurnShort } from './pace.js';
+import { Pace, isTurnShort } from './pace.js';
 
 /** Who may work now, so that nobody waits long for another. */
 export interface Turns {
@@ -37,9 +37,9 @@ export function createTurns(perCaller: (caller: string) => number): Turns {
 class CallerTurns implements Turns {
   readonly #perCaller: (caller: string) => number;
   readonly #callers = new Map<string, Work>();
-  readonly #beginning = createPace(maxPerTurn);
+  readonly #beginning = new Pace(maxPerTurn);
   /** Of work that goes on, one piece a turn: what waits behind it may be as long. */
-  readonly #breathing = createPace(1);
+  readonly #breathing = new Pace(1);
 
   constructor(perCaller: (caller: string) => number) {
     this.#perCaller = perCaller;

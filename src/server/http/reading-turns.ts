@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { createPace, isTurnShort } from '../../lib/async/pace.js';
+import { Pace, isTurnShort } from '../../lib/async/pace.js';
 
 /** What is read in a turn of the event loop that is long already, before further connections have to wait. */
 const mostInLongTurn = 16;
@@ -35,7 +35,7 @@ interface Read {
  */
 export class ReadingTurns {
   readonly #laneOf: (socket: Socket, brought: Brought) => string;
-  readonly #pace = createPace(1);
+  readonly #pace = new Pace(1);
   /** How each connection is read: paused, or as soon as something comes. */
   readonly #reads = new Map<Socket, Read>();
   readonly #shortBytes: number;

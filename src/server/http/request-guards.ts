@@ -1,6 +1,6 @@
 import { STATUS_CODES, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { isIP, type Socket } from 'node:net';
-import { createPace } from '../../lib/async/pace.js';
+import { Pace } from '../../lib/async/pace.js';
 import type { Holding, MemoryLedger } from '../../lib/memory/ledger.js';
 import { maxBodyBytes } from '../../lib/body-limit.js';
 import { longReading } from '../operation/admission.js';
@@ -127,7 +127,7 @@ export function oneAtATime(
   next: RequestListener,
   laneOf = callerOf,
 ): RequestListener {
-  const pace = createPace(begunPerTurn);
+  const pace = new Pace(begunPerTurn);
   const waitingOf = new WeakMap<Socket, Set<Holding>>();
   /** What waits on a connection. Node.js tells no request of its end once the connection was taken for an upgrade. */
   function waitingOn(socket: Socket): Set<Holding> {

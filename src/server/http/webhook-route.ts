@@ -1,5 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { createPace } from '../../lib/async/pace.js';
+import { Pace } from '../../lib/async/pace.js';
 import { endpointCaller } from '../../lib/memory/ledger.js';
 import type { Receiver } from '../../events/webhooks/receiver.js';
 import type { ClientConnections } from './client-connections.js';
@@ -17,7 +17,7 @@ export function serveWebhooks(
   connections: Pick<ClientConnections, 'protect'>,
   next: RequestListener,
 ): RequestListener {
-  const pace = createPace(maxPerTurn);
+  const pace = new Pace(maxPerTurn);
 
   async function take(request: IncomingMessage, response: ServerResponse, began: number): Promise<void> {
     // A slash at the end changes nothing.

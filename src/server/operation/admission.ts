@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { createPace } from '../../lib/async/pace.js';
+import { Pace } from '../../lib/async/pace.js';
 import { createTurns } from '../../lib/async/turns.js';
 import type { MemoryLedger } from '../../lib/memory/ledger.js';
 import { OperationMemory } from '../../lib/memory/operation-memory.js';
@@ -70,9 +70,9 @@ export class OverloadedRequest extends Error {
 
 /** Admission by one ledger. */
 export function createAdmission(ledger: MemoryLedger): Admission {
-  const longWork = createPace(1);
-  const reading = createPace(readsPerTurn);
-  const taking = createPace(takenPerTurn);
+  const longWork = new Pace(1);
+  const reading = new Pace(readsPerTurn);
+  const taking = new Pace(takenPerTurn);
   const turns = createTurns((caller) =>
     caller.startsWith('network ') ? maxOperationsPerNetwork : maxOperationsPerUser,
   );

@@ -10,7 +10,7 @@ import {
   type SelectionSetNode,
 } from 'graphql';
 import type { CompiledQuery } from 'graphql-jit';
-import { createPace } from '../../lib/async/pace.js';
+import { Pace } from '../../lib/async/pace.js';
 import { createCache } from '../../lib/cache/cache.js';
 import { fragmentsOf } from './cost/cost-estimate.js';
 import { heapOfDocument, type Variables } from './cost/document-limits.js';
@@ -42,7 +42,7 @@ export class CompiledDocuments {
   readonly #costs: Costs;
   readonly #admitted = createCache<Admitted>(maxDocuments, maxFieldsInAll);
   /** Many may be due at once, and compiling a large one takes tens of milliseconds. */
-  readonly #pace = createPace(1);
+  readonly #pace = new Pace(1);
 
   constructor(schema: GraphQLSchema, costs: Costs) {
     this.#schema = schema;

@@ -6,7 +6,7 @@ import { WebSocketServer } from 'ws';
 import { maxFragments } from './socket/arriving.js';
 import { Connection } from './socket/connection.js';
 import { hold } from './socket/backpressure.js';
-import { createPace } from '../../lib/async/pace.js';
+import { Pace } from '../../lib/async/pace.js';
 import type { GracefulShutdown } from '../http/graceful-shutdown.js';
 import type { HostFault } from '../http/request-guards.js';
 import { dataHeaders, noStore, requestId } from '../http/response-headers.js';
@@ -71,7 +71,7 @@ class GraphqlWebsockets implements GraphqlSockets {
     autoPong: false, // there may be ten thousand pings in a chunk
     handleProtocols: (offered) => offered.has(GRAPHQL_TRANSPORT_WS_PROTOCOL) && GRAPHQL_TRANSPORT_WS_PROTOCOL,
   });
-  readonly #opening = createPace(openedPerTurn);
+  readonly #opening = new Pace(openedPerTurn);
   readonly #connections = new Set<Connection>();
   // After a stall, pongs may wait unread: the poll phase reads them before `setImmediate` runs the beat.
   readonly #beats = setInterval(() => setImmediate(this.#beat), beatMs).unref();

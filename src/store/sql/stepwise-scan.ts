@@ -1,4 +1,4 @@
-import { createPace } from '../../lib/async/pace.js';
+import { Pace } from '../../lib/async/pace.js';
 import type { Reads } from './read-budget.js';
 import type { Engine } from '../store.js';
 
@@ -27,7 +27,7 @@ interface Page<Row> {
 }
 
 /** The event loop has one step in each turn, however many pages are looked for. */
-const pace = createPace(1);
+const pace = new Pace(1);
 
 /**
  * Reads a page of rows that no index finds directly, however few they are, in steps: others are served in between, and

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Log, LogEntry } from '../../../src/events/log/log.js';
-import { createPace } from '../../../src/lib/async/pace.js';
+import { Pace } from '../../../src/lib/async/pace.js';
 import { createPast, entryIn } from '../../../src/events/feed/past-pages.js';
 import { expired } from '../../../src/events/log/log-position.js';
 import { createReader } from '../../../src/events/feed/log-reader.js';
@@ -198,7 +198,7 @@ test('a reader holds what follows in the page, up to a limit', async () => {
   const retrier = { retry: (read: () => Promise<never>) => read() } as never;
   const past = createPast(world.log, world.tail);
   const reader = createReader(
-    { past, tail: world.tail, retrier, pace: createPace(1), livePace: createPace(1) },
+    { past, tail: world.tail, retrier, pace: new Pace(1), livePace: new Pace(1) },
     () => true,
   );
   expect((await reader.entry(10))?.seq).toBe(10);

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { createMulticast } from '../../../src/events/feed/multicast.js';
 import type { Sources } from '../../../src/events/feed/log-reader.js';
 import type { LogEntry } from '../../../src/events/log/log.js';
-import { createPace } from '../../../src/lib/async/pace.js';
+import { Pace } from '../../../src/lib/async/pace.js';
 import { heapInUse, mebibyte } from '../../support/memory.js';
 import { createMember, createRendering } from '../members.js';
 
@@ -26,7 +26,7 @@ function createSources(perTurn = 32): Sources {
     place: () => ({ seq: 1_000_000, witness: '' }),
     follow: () => () => undefined,
   };
-  return { past: { page }, tail, retrier: { retry }, pace: createPace(perTurn) } as unknown as Sources;
+  return { past: { page }, tail, retrier: { retry }, pace: new Pace(perTurn) } as unknown as Sources;
 }
 
 /** Clients that take nothing: what would go on once they do. */

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test, vi } from 'vitest';
-import { createPace, isTurnShort, noteArrival } from '../../../src/lib/async/pace.js';
+import { Pace, isTurnShort, noteArrival } from '../../../src/lib/async/pace.js';
 
 /** Keeps the event loop busy. */
 function work(ms: number): void {
@@ -10,7 +10,7 @@ function work(ms: number): void {
 
 describe('a pace', () => {
   test('does a limited number of pieces in a turn of the event loop, in the order of the calls', async () => {
-    const pace = createPace(2);
+    const pace = new Pace(2);
     const ran: string[] = [];
     const schedule = (name: string) => void pace.do(() => ran.push(name));
     const turns: string[] = [];
@@ -27,7 +27,7 @@ describe('a pace', () => {
   });
 
   test('goes round the lanes', async () => {
-    const pace = createPace(1);
+    const pace = new Pace(1);
     const order: string[] = [];
     const schedule = (lane: string) => pace.do(() => order.push(lane), lane);
     await Promise.all(['many', 'many', 'many', 'many', 'few', 'few'].map(schedule));
@@ -36,7 +36,7 @@ describe('a pace', () => {
   });
 
   test('ends a turn with the piece that makes it long', async () => {
-    const pace = createPace(10);
+    const pace = new Pace(10);
     let done = 0;
     const all = Array.from({ length: 6 }, () => pace.do(() => (work(5), (done += 1))));
     expect(done).toBeLessThan(3); // at once
@@ -45,7 +45,7 @@ describe('a pace', () => {
   });
 
   test('leaves the event loop to others for as long as a long piece took, and keeps its order', async () => {
-    const pace = createPace(1);
+    const pace = new Pace(1);
     const order: string[] = [];
     let end = 0;
     const first = pace.do(() => {
@@ -67,7 +67,7 @@ describe('a pace', () => {
   });
 
   test('does no work at once while other waits, of whatever lane', async () => {
-    const pace = createPace(4);
+    const pace = new Pace(4);
     const order: string[] = [];
     const now = vi.spyOn(performance, 'now').mockReturnValue(Infinity); // this turn is long
     const first = pace.do(() => order.push('first'), 'one');
@@ -79,7 +79,7 @@ describe('a pace', () => {
   });
 
   test('begins a piece in every second turn, however long other work makes all of them', async () => {
-    const pace = createPace(1);
+    const pace = new Pace(1);
     let turns = 0;
     const others = () => {
       isTurnShort();
@@ -93,7 +93,7 @@ describe('a pace', () => {
   });
 
   test('does less in a turn in which a connection has arrived', async () => {
-    const pace = createPace(10);
+    const pace = new Pace(10);
     /** The most of several tries: the machine may be busy. */
     async function doneAtOnce(before: () => void): Promise<number> {
       const found: number[] = [];
@@ -112,7 +112,7 @@ describe('a pace', () => {
   });
 
   test('goes on once no connection arrives, or in every 16th turn', async () => {
-    const pace = createPace(4);
+    const pace = new Pace(4);
     const pieces = Array.from({ length: 3 }, (_, at) => pace.turn(`caller ${at}`));
     let turns = 0;
     let isArriving = true;
@@ -134,7 +134,7 @@ describe('a pace', () => {
   });
 
   test('tells of work that throws, which holds up nobody', async () => {
-    const pace = createPace(1);
+    const pace = new Pace(1);
     const failing = pace.do(() => {
       throw new Error('no');
     });
