@@ -1,21 +1,5 @@
 import { Pace, isTurnShort } from './pace.js';
 
-/** Who may work now, so that nobody waits long for another. */
-export interface Turns {
-  /**
-   * Begins work of a caller: undefined if it may go on at once, else a promise of its turn. `leave` must be called once
-   * it is done, whether it went well or not.
-   */
-  enter(caller: string): Promise<void> | undefined;
-  leave(caller: string): void;
-  /**
-   * To be asked just before each step of work that may be long: undefined if it may go on at once, or a promise of a
-   * later turn of the event loop if this one has already been long. Callers go on in turn; those that are not named
-   * count as one.
-   */
-  breathe(caller?: string): Promise<void> | undefined;
-}
-
 /** What one caller has begun, and what waits for the end of that, the earliest first. */
 interface Work {
   running: number;
@@ -27,14 +11,10 @@ interface Work {
 const maxPerTurn = 32;
 
 /**
- * Turns for callers in round robin: each has at most `perCaller` pieces of work in progress, and what is begun in one
- * turn of the event loop ends with the first piece that takes long.
+ * Who may work now, so that nobody waits long for another: callers in round robin. Each has at most `perCaller` pieces of
+ * work in progress, and what is begun in one turn of the event loop ends with the first piece that takes long.
  */
-export function createTurns(perCaller: (caller: string) => number): Turns {
-  return new CallerTurns(perCaller);
-}
-
-class CallerTurns implements Turns {
+export class Turns {
   readonly #perCaller: (caller: string) => number;
   readonly #callers = new Map<string, Work>();
   readonly #beginning = new Pace(maxPerTurn);
@@ -45,6 +25,10 @@ class CallerTurns implements Turns {
     this.#perCaller = perCaller;
   }
 
+  /**
+   * Begins work of a caller: undefined if it may go on at once, else a promise of its turn. `leave` must be called once
+   * it is done, whether it went well or not.
+   */
   enter(caller: string): Promise<void> | undefined {
     let work = this.#callers.get(caller);
     if (!work) this.#callers.set(caller, (work = { running: 0, waiting: undefined }));
@@ -63,6 +47,11 @@ class CallerTurns implements Turns {
     else if ((work.running -= 1) === 0) this.#callers.delete(caller);
   }
 
+  /**
+   * To be asked just before each step of work that may be long: undefined if it may go on at once, or a promise of a
+   * later turn of the event loop if this one has already been long. Callers go on in turn; those that are not named
+   * count as one.
+   */
   breathe(caller?: string): Promise<void> | undefined {
     return isTurnShort() ? undefined : this.#breathing.turn(caller);
   }

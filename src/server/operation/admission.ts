@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { Pace } from '../../lib/async/pace.js';
-import { createTurns } from '../../lib/async/turns.js';
+import { Turns } from '../../lib/async/turns.js';
 import type { MemoryLedger } from '../../lib/memory/ledger.js';
 import { OperationMemory } from '../../lib/memory/operation-memory.js';
 
@@ -73,7 +73,7 @@ export function createAdmission(ledger: MemoryLedger): Admission {
   const longWork = new Pace(1);
   const reading = new Pace(readsPerTurn);
   const taking = new Pace(takenPerTurn);
-  const turns = createTurns((caller) =>
+  const turns = new Turns((caller) =>
     caller.startsWith('network ') ? maxOperationsPerNetwork : maxOperationsPerUser,
   );
 

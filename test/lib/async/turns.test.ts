@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { createTurns } from '../../../src/lib/async/turns.js';
+import { Turns } from '../../../src/lib/async/turns.js';
 
 /** Keeps the event loop busy. */
 function work(ms: number): void {
@@ -22,7 +22,7 @@ function countLoops(): () => number {
 
 describe('turns', () => {
   test('let short work of a caller go on at once, up to its limit', async () => {
-    const turns = createTurns(() => 2);
+    const turns = new Turns(() => 2);
     expect(turns.enter('a')).toBeUndefined();
     expect(turns.enter('a')).toBeUndefined();
     let third = 'waits';
@@ -36,7 +36,7 @@ describe('turns', () => {
   });
 
   test('go round the callers, and leave the event loop its own between long pieces', async () => {
-    const turns = createTurns(() => 4);
+    const turns = new Turns(() => 4);
     const order: string[] = [];
     const loops = countLoops();
     const run = async (caller: string) => {
@@ -55,7 +55,7 @@ describe('turns', () => {
   });
 
   test('let nobody overtake a caller who waits', async () => {
-    const turns = createTurns(() => 4);
+    const turns = new Turns(() => 4);
     const now = vi.spyOn(performance, 'now').mockReturnValue(Infinity); // this turn is long
     const waiting = turns.enter('a');
     now.mockReturnValue(0);
@@ -67,7 +67,7 @@ describe('turns', () => {
   });
 
   test('begin short pieces without a turn of the event loop for each', async () => {
-    const turns = createTurns(() => 4);
+    const turns = new Turns(() => 4);
     const loops = countLoops();
     const run = async () => {
       await turns.enter('a');
@@ -80,7 +80,7 @@ describe('turns', () => {
 });
 
 test('let work that has begun go on at once in a short turn, and in a turn of its own each after a long one', async () => {
-  const turns = createTurns(() => 8);
+  const turns = new Turns(() => 8);
   await new Promise((resolve) => setTimeout(resolve)); // a turn that nothing has worked in
   expect(turns.breathe()).toBeUndefined();
   await turn();
@@ -97,7 +97,7 @@ test('let work that has begun go on at once in a short turn, and in a turn of it
 });
 
 test('go round the callers whose work goes on', async () => {
-  const turns = createTurns(() => 40);
+  const turns = new Turns(() => 40);
   const order: string[] = [];
   const goOn = async (caller: string) => {
     await turns.breathe(caller);

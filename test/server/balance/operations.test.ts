@@ -18,13 +18,17 @@ import {
 
 const watched = vi.hoisted(() => ({ turns: 0, own: '', lookUp: Promise.resolve() }));
 vi.mock(import('../../../src/lib/async/turns.js'), async (load) => {
-  const { createTurns } = await load();
+  const { Turns } = await load();
   return {
-    createTurns(perCaller) {
-      const turns = createTurns(perCaller);
-      const enter = (caller: string) => ((watched.turns += 1), turns.enter(caller));
-      const leave = (caller: string) => ((watched.turns -= 1), turns.leave(caller));
-      return { enter, leave, breathe: (caller) => turns.breathe(caller) };
+    Turns: class extends Turns {
+      override enter(caller: string) {
+        watched.turns += 1;
+        return super.enter(caller);
+      }
+      override leave(caller: string) {
+        watched.turns -= 1;
+        super.leave(caller);
+      }
     },
   };
 });
