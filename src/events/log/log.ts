@@ -12,7 +12,7 @@ import { fromKeyText } from '../../store/sql/key-text.js';
 import type { Commit, Outcome } from './commit.js';
 import type { Delivery } from '../webhooks/delivery.js';
 import { placeText, witnessOf, type Place } from './log-position.js';
-import { createQueue } from '../../lib/async/batch-queue.js';
+import { BatchQueue } from '../../lib/async/batch-queue.js';
 import { createDeliveryMetrics } from './delivery-metrics.js';
 import { startRetention } from './retention.js';
 
@@ -97,7 +97,7 @@ export function createLog(options: LogOptions): Log {
   const report = createDeliveryMetrics(telemetry);
   const retention = startRetention(options);
   const readRows = createReadRows(database.kysely);
-  const queue = createQueue<Delivery, Outcome>({
+  const queue = new BatchQueue<Delivery, Outcome>({
     commit,
     worthRetrying: () => answers(database),
     weigh: ({ body }) => body.length,

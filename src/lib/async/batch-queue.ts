@@ -17,14 +17,6 @@ export interface QueueOptions<T, R> {
   readonly maxQueue: { readonly items: number; readonly weight: number };
 }
 
-/** Group commit: items that arrive at about the same time, or during a commit, go into the next batch together. */
-export interface Queue<T, R> {
-  /** Resolves with the item's outcome once it is committed. */
-  push(item: T): Promise<R>;
-  /** Refuses new items; resolves once the waiting ones are settled. */
-  stop(): Promise<void>;
-}
-
 /** Settles the promise of one item. */
 type Notify = () => void;
 
@@ -38,12 +30,11 @@ interface Waiting<T, R> {
   reject(error: unknown): void;
 }
 
-/** A queue over `commit`; items are committed in the order in which they came. */
-export function createQueue<T, R>(options: QueueOptions<T, R>): Queue<T, R> {
-  return new BatchQueue<T, R>(options);
-}
-
-class BatchQueue<T, R> implements Queue<T, R> {
+/**
+ * Group commit: items that arrive at about the same time, or during a commit, go into the next batch together. They are
+ * committed in the order in which they came.
+ */
+export class BatchQueue<T, R> {
   readonly #options: QueueOptions<T, R>;
   readonly #queue: Waiting<T, R>[] = [];
   #weight = 0;
@@ -55,6 +46,7 @@ class BatchQueue<T, R> implements Queue<T, R> {
     this.#options = options;
   }
 
+  /** Resolves with the item's outcome once it is committed. */
   push(item: T): Promise<R> {
     const more = this.#options.weigh(item);
     if (this.#stopped) return Promise.reject(new Error('The queue is stopped.'));
@@ -70,6 +62,7 @@ class BatchQueue<T, R> implements Queue<T, R> {
     });
   }
 
+  /** Refuses new items; resolves once the waiting ones are settled. */
   async stop(): Promise<void> {
     this.#stopped = true;
     await this.#running;

@@ -1,12 +1,12 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, test, vi } from 'vitest';
-import { createQueue, type Queue, type QueueOptions } from '../../../src/lib/async/batch-queue.js';
+import { BatchQueue, type QueueOptions } from '../../../src/lib/async/batch-queue.js';
 
 const roomy = { items: 1_000, weight: 1_000_000 };
 
 function openQueue(options: Partial<QueueOptions<string, string>> = {}) {
   const batches: (readonly string[])[] = [];
-  const queue = createQueue<string, string>({
+  const queue = new BatchQueue<string, string>({
     async commit(batch) {
       batches.push(batch);
       await turn();
@@ -47,7 +47,7 @@ describe('group commit', () => {
   });
 
   describe('while each turn of the event loop brings more items', () => {
-    async function pushOneATurn(queue: Queue<string, string>, items: Iterable<string>) {
+    async function pushOneATurn(queue: BatchQueue<string, string>, items: Iterable<string>) {
       const pushed: Promise<string>[] = [];
       for (const item of items) {
         const next = turn(); // scheduled before the queue schedules its own
