@@ -61,6 +61,7 @@ export default defineConfig({
     testTimeout: 240_000,
     hookTimeout: 240_000,
     // Where all of them run on two cores, a client or a service may be too late by chance; the summary says what was tried again.
+    // Not so what shows that nothing is lost: there, one failure is a proof.
     retry: process.env['CI'] === 'true' ? 1 : 0,
     expect: { poll: { timeout: 30_000 } },
   },

@@ -50,7 +50,7 @@ async function runUntilEnough(run: Omit<RunOptions, 'seed'>): Promise<readonly s
   return tooLittle;
 }
 
-describe('despite kills, cuts, delays and database restarts', () => {
+describe('despite kills, cuts, delays and database restarts', { retry: 0 }, () => {
   test.concurrent(
     'an embedded database loses nothing and delivers nothing twice',
     { timeout: 600_000 },

@@ -66,7 +66,7 @@ test.skipIf(noPostgres)(
 
 test.skipIf(noPostgres)(
   'a Postgres that does not answer causes 503s, but loses and repeats nothing',
-  { timeout: 120_000 },
+  { timeout: 120_000, retry: 0 },
   async () => {
     const { url, databaseUrl } = await startGateway();
     const { token, after } = (await openSession({ url: () => url, random, patienceMs: 20_000 }))!;

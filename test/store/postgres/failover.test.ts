@@ -121,7 +121,7 @@ const ways = [
 
 test.skipIf(noPostgres).each(skipPgbouncer ? ways.slice(0, 1) : ways)(
   '%s, a failover loses and repeats nothing, and an old primary is never used',
-  { timeout: 180_000 },
+  { timeout: 180_000, retry: 0 },
   async (_, makeWay) => {
     const pair = await startPostgresPair();
     onTestFinished(() => pair.stop());
