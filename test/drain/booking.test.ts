@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
 import { noPostgres } from '../support/engines.js';
-import { createTestDatabase } from '../support/postgres.js';
+import { createMigratedDatabase } from '../support/postgres.js';
 import { startTestbed } from '../support/testbed.js';
 import { input } from '../domains/appointments/replica.js';
 import { refusesConnections } from './refuses-connections.js';
@@ -37,7 +37,7 @@ async function startReplicas(service: 'issuer' | 'appointments') {
   const sandbox = await startSandbox();
   onTestFinished(() => sandbox.stop());
   const settings = {
-    DATABASE_URL: await createTestDatabase(),
+    DATABASE_URL: await createMigratedDatabase(),
     SECRET_KEYS: Buffer.alloc(32, 7).toString('base64'),
   };
   const one = await startTestbed({ sandbox, settings, upstreamTimeoutMs: 60_000 });

@@ -4,7 +4,7 @@ import { signPayment } from '../../src/sandbox/signing.js';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
 import { noPostgres } from '../support/engines.js';
 import { codesOf, startTestbed, type Testbed } from '../support/testbed.js';
-import { createTestDatabase, execute } from '../support/postgres.js';
+import { createMigratedDatabase, execute } from '../support/postgres.js';
 import { startPostgres } from '../support/postgres-server.js';
 import { shipmentUpdates, subscribe, type Subscriber } from './subscriber.js';
 
@@ -37,7 +37,7 @@ beforeEach(async () => {
   open = [];
   closers = [];
   sandbox = await startSandbox();
-  databaseUrl = await createTestDatabase();
+  databaseUrl = await createMigratedDatabase();
 });
 afterEach(async () => {
   if (noPostgres) return;

@@ -8,7 +8,7 @@ import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.js';
 import { postGraphql } from '../../drain/requests.js';
 import { engines, noPostgres } from '../../support/engines.js';
 import { type Testbed, startTestbed } from '../../support/testbed.js';
-import { createTestDatabase, execute } from '../../support/postgres.js';
+import { createMigratedDatabase, execute } from '../../support/postgres.js';
 import { startGatewayProcess } from '../../support/process.js';
 import { input, postsOf } from './replica.js';
 
@@ -155,7 +155,7 @@ describe.skipIf(noPostgres)('a replica killed in the middle of a booking', { tim
   test.each(moments)(
     '%s: the other replica reports it UNCONFIRMED, and never posts it again',
     async (_, moment) => {
-      const url = await createTestDatabase();
+      const url = await createMigratedDatabase();
       const other = await startHere(url);
       const token = await other.signIn();
       await killWhileBooking(url, token, moment);

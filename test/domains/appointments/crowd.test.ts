@@ -2,7 +2,7 @@ import { Client } from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startSandbox } from '../../../src/sandbox/sandbox.js';
 import { noPostgres } from '../../support/engines.js';
-import { createTestDatabase, execute } from '../../support/postgres.js';
+import { createMigratedDatabase, execute } from '../../support/postgres.js';
 import { bookedBy, postsOf, startReplica } from './replica.js';
 
 const keys = Array.from({ length: 60 }, (_, number) => `key ${number}`);
@@ -14,7 +14,7 @@ describe.skipIf(noPostgres)('many bookings that hang in the database', () => {
     async () => {
       const sandbox = await startSandbox({ demo: false });
       onTestFinished(() => sandbox.stop());
-      const url = await createTestDatabase();
+      const url = await createMigratedDatabase();
       const replica = await startReplica(sandbox, url);
       onTestFinished(() => replica.stop());
       const other = new Client({ connectionString: url });

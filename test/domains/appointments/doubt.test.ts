@@ -3,7 +3,7 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startSandbox } from '../../../src/sandbox/sandbox.js';
 import { noPostgres } from '../../support/engines.js';
-import { createTestDatabase } from '../../support/postgres.js';
+import { createMigratedDatabase } from '../../support/postgres.js';
 import { postsOf, requestOf, startReplica } from './replica.js';
 
 /** A proxy to Postgres that closes the first booking's connection once it is committed, before the client is told. */
@@ -49,7 +49,7 @@ describe.skipIf(noPostgres)(
       async (idempotencyKey) => {
         const sandbox = await startSandbox({ demo: false });
         onTestFinished(() => sandbox.stop());
-        const replica = await startReplica(sandbox, await startProxy(await createTestDatabase()));
+        const replica = await startReplica(sandbox, await startProxy(await createMigratedDatabase()));
         onTestFinished(() => replica.stop());
         const book = () =>
           replica.ledger.book(requestOf({ ...(idempotencyKey !== undefined && { idempotencyKey }) }));

@@ -12,7 +12,7 @@ import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
 import { noPostgres } from '../../support/engines.js';
 import { noNats, startNats, type TestNats } from '../../support/nats-server.js';
 import { freePort } from '../../support/postgres-server.js';
-import { createTestDatabase } from '../../support/postgres.js';
+import { createMigratedDatabase } from '../../support/postgres.js';
 import { createMember, createRendering, expectGot } from '../members.js';
 import { delivery, openTestLog, type TestLog } from '../test-log.js';
 
@@ -59,7 +59,7 @@ describe.skipIf(noPostgres ?? noNats)('the relay', () => {
     await nats?.stop();
   });
   beforeEach(async () => {
-    url = await createTestDatabase();
+    url = await createMigratedDatabase();
     writer = await openTestLog(url);
     head = 0;
     stops = [];

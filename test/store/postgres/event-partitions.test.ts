@@ -5,7 +5,7 @@ import type { Database } from '../../../src/store/database.js';
 import { EventPartitions } from '../../../src/store/postgres/event-partitions.js';
 import { createTestClock, delivery, openTestLog, type TestLog } from '../../events/test-log.js';
 import { noPostgres } from '../../support/engines.js';
-import { createTestDatabase } from '../../support/postgres.js';
+import { createMigratedDatabase } from '../../support/postgres.js';
 import { silent } from '../open-database.js';
 
 const sizes = { least: 20, margin: 10 };
@@ -37,7 +37,7 @@ describe.skipIf(noPostgres)('the partitions of a log', () => {
   beforeEach(async () => {
     appended = 0;
     clock = createTestClock();
-    testLog = await openTestLog(await createTestDatabase());
+    testLog = await openTestLog(await createMigratedDatabase());
     partitions = new EventPartitions(testLog.database, silent, sizes);
   });
   afterEach(() => testLog.stop());

@@ -10,7 +10,7 @@ import { probeDatabase } from '../../../src/store/probe.js';
 import { openDatabase } from '../../support/database.js';
 import { noPostgres } from '../../support/engines.js';
 import { startPostgres } from '../../support/postgres-server.js';
-import { createTestDatabase, execute } from '../../support/postgres.js';
+import { createMigratedDatabase, createTestDatabase, execute } from '../../support/postgres.js';
 import { silent } from '../open-database.js';
 
 /** Starts a TCP proxy to Postgres that can be cut, and led to another one. */
@@ -49,7 +49,7 @@ describe.skipIf(noPostgres)('postgres', () => {
   let database: Database;
   let proxy: Awaited<ReturnType<typeof startProxy>>;
   beforeEach(async () => {
-    url = await createTestDatabase();
+    url = await createMigratedDatabase();
     proxy = await startProxy(url);
     database = await openDatabase(proxy.url, { log: silent });
   });

@@ -4,7 +4,7 @@ import { LightAbortController } from '../../../../src/lib/async/abort.js';
 import type { FaultAction } from '../../../../src/sandbox/faults.js';
 import { type Sandbox, startSandbox } from '../../../../src/sandbox/sandbox.js';
 import { engines, noPostgres } from '../../../support/engines.js';
-import { createTestDatabase } from '../../../support/postgres.js';
+import { createMigratedDatabase } from '../../../support/postgres.js';
 import { ledgerContract } from './booking-ledger.contract.js';
 import {
   bookedBy,
@@ -28,7 +28,7 @@ describe.skipIf(noPostgres)('replicas of the ledger on postgres', () => {
 
   beforeEach(async () => {
     sandbox = await startSandbox({ demo: false });
-    url = await createTestDatabase();
+    url = await createMigratedDatabase();
     [one, two] = [await startReplica(sandbox, url), await startReplica(sandbox, url)];
   });
   afterEach(async () => {
