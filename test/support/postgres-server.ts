@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, chown, cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, chown, cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import { createServer as createTcpServer, type AddressInfo, type Server } from 'node:net';
@@ -110,8 +110,29 @@ function serve(programs: string, data: string, port: number, settings: readonly 
   return run(join(programs, 'bin/postgres'), options, readyText);
 }
 
-/** Creates the data of a server: the programs to run on it, and where it is. */
-async function initialize(directory: string) {
+/** Names, for a test, the URL that answers with a folder of which each server gets a copy, made at the first request. */
+const originName = 'TRIVIUM_TEST_POSTGRES_ORIGIN';
+
+/** The programs to run on a server's data, and where that is. */
+interface Installation {
+  readonly programs: string;
+  readonly data: string;
+}
+
+/** Creates the data of a server: in a run of the tests, as a copy of what is created once. */
+async function initialize(directory: string): Promise<Installation> {
+  const address = process.env[originName];
+  if (address === undefined) return install(directory);
+  const answer = await fetch(address);
+  if (!answer.ok) throw new Error(await answer.text());
+  const origin = (await answer.json()) as Installation;
+  if (asRoot) await chown(directory, nobody.uid, nobody.gid);
+  const data = join(directory, 'data');
+  await run('cp', ['-a', origin.data, data]);
+  return { ...origin, data };
+}
+
+async function install(directory: string): Promise<Installation> {
   const programs = await reachable(await findPostgres(), directory);
   const data = join(directory, 'data');
   const passwordFile = join(directory, 'password');
@@ -238,23 +259,33 @@ async function reachable(programs: string, directory: string): Promise<string> {
 
 /** Vitest's global set-up: a directory for the run, and a Postgres, started only where a test asks for it. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  let running: ReturnType<typeof startPostgres> | undefined;
-  const starter = createServer((_, response) => {
-    // A run leaves hundreds of databases behind, each of which would be looked at once a minute.
-    running ??= startPostgres(['autovacuum=off']);
-    running.then(
-      ({ url }) => response.end(url),
-      (error: unknown) => response.writeHead(503).end((error as Error).message),
-    );
-  });
-  project.provide('postgresStarter', `http://127.0.0.1:${await listen(starter)}`);
   const directory = await mkdtemp(join(tmpdir(), 'trivium-test-'));
   await chmod(directory, 0o755); // some tests run a process as another user
   project.provide('testDirectory', directory);
+  const watch = guard(directory);
+  const originFolder = join(directory, 'postgres');
+  await mkdir(originFolder);
+  let origin: Promise<Installation> | undefined;
+  let running: ReturnType<typeof startPostgres> | undefined;
+  const answerTo = async (path: string | undefined): Promise<string> => {
+    if (path === '/origin') return JSON.stringify(await (origin ??= install(originFolder)));
+    // A run leaves hundreds of databases behind, each of which would be looked at once a minute.
+    return (await (running ??= startPostgres(['autovacuum=off']))).url;
+  };
+  const starter = createServer((request, response) => {
+    answerTo(request.url).then(
+      (text) => response.end(text),
+      (error: unknown) => response.writeHead(503).end((error as Error).message),
+    );
+  });
+  const address = `http://127.0.0.1:${await listen(starter)}`;
+  project.provide('postgresStarter', address);
+  process.env[originName] = `${address}/origin`;
   return async () => {
     starter.close();
     starter.closeAllConnections();
     await running?.then((server) => server.stop()).catch(() => undefined);
+    watch.kill();
     await rm(directory, { recursive: true, force: true });
   };
 }
