@@ -11,6 +11,7 @@ const replacing = readdirSync(join(import.meta.dirname, 'test'), { recursive: tr
 /** The files that take longest, which begin first: no worker is left alone with one at the end. */
 const longest = [
   'test/chaos/chaos.test.ts',
+  'test/server/balance/operations.test.ts',
   'test/console/explorer.test.ts',
   'test/events/relay/cluster.test.ts',
   'test/domains/appointments/booking/booking-ledger.test.ts',

@@ -321,7 +321,7 @@ afterAll(async () => {
   process.off('warning', note);
 });
 
-const patience = { interval: 10, timeout: 10_000 };
+const patience = { interval: 10, timeout: 20_000 };
 const held = async () => ({ ...(await probe.held()), turns: watched.turns });
 
 test.each(Object.entries(scenarios))('nothing is held of %s', async (_, run) => {
