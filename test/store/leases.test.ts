@@ -45,7 +45,7 @@ describe.each(engines)('leases on %s', (_, freshUrl) => {
       await expect.poll(() => holders).toBe(count);
       return database.kysely.transaction().execute(async () => 'done');
     };
-    const keys = [...Array(count).keys()].map((nth) => `key ${nth}`);
+    const keys = Array.from({ length: count }, (__, nth) => `key ${nth}`);
     const done = await Promise.all(keys.map((key) => withLease(database, key, options, work)));
     expect(done).toEqual(keys.map(() => 'done'));
   });
