@@ -25,22 +25,6 @@ let sandbox: Sandbox;
 let gateway: GatewayProcess;
 let token: string;
 
-beforeAll(async () => {
-  sandbox = await startSandbox();
-});
-afterAll(() => sandbox.stop());
-beforeEach(async () => {
-  sandbox.faults.clear();
-  gateway = await startGatewayProcess({
-    ...sandbox.settings,
-    DATABASE_URL: await createTestFile(),
-    GRANTS: JSON.stringify({ [demo.email]: allGrants }),
-  });
-  onTestFinished(async () => void (await gateway.end('SIGKILL')));
-  const { data } = await postGraphql(gateway.url, signIn, { input: demo });
-  token = data.signIn.sessionToken as string;
-});
-
 /** Queries notes, which takes as long as the notes service does. */
 function askNotes(agent?: Agent) {
   return postGraphql(gateway.url, '{ notes { nodes { id } } }', {}, { token, ...(agent && { agent }) });
@@ -85,12 +69,29 @@ function read(url: string, agent: Agent, headers = {}): Promise<IncomingMessage>
 }
 
 describe('a gateway that is stopped', () => {
+  beforeAll(async () => {
+    sandbox = await startSandbox();
+  });
+  afterAll(() => sandbox.stop());
+  beforeEach(async () => {
+    sandbox.faults.clear();
+    gateway = await startGatewayProcess({
+      ...sandbox.settings,
+      DATABASE_URL: await createTestFile(),
+      GRANTS: JSON.stringify({ [demo.email]: allGrants }),
+    });
+    onTestFinished(async () => void (await gateway.end('SIGKILL')));
+    const { data } = await postGraphql(gateway.url, signIn, { input: demo });
+    token = data.signIn.sessionToken as string;
+  });
+
   test('lets a request in flight finish, refuses new connections, and exits with 0', async () => {
-    delayNotes({ kind: 'delay', ms: 1_500 });
+    delayNotes({ kind: 'delay', ms: 60_000 });
     const asked = askNotes();
     await notesRequested();
     const ended = gateway.end();
     await refusesConnections(gateway.url);
+    await sandbox.clock.advance(60_000);
     const { data, headers } = await asked;
     expect(data.notes.nodes.length).toBeGreaterThan(0);
     expect(headers['connection']).toBe('close');
@@ -263,12 +264,14 @@ describe('a gateway that is stopped', () => {
     ['Ctrl-C, too, which npm repeats', 'SIGINT'],
     ['the end of its terminal, too, which shells repeat', 'SIGHUP'],
   ] as const)('lets a request in flight finish on %s', async (_, signal) => {
-    delayNotes({ kind: 'delay', ms: 1_500 });
+    delayNotes({ kind: 'delay', ms: 60_000 });
     const asked = askNotes();
     await notesRequested();
     gateway.child.kill(signal);
     await sleep(20);
     const ended = gateway.end(signal);
+    await refusesConnections(gateway.url);
+    await sandbox.clock.advance(60_000);
     expect((await asked).data.notes.nodes.length).toBeGreaterThan(0);
     expect(await ended).toBe(0);
   });
