@@ -49,6 +49,8 @@ export class Following<State extends Asked> {
   /** Where it is in the log: its answer's `liveCursor`, moved on by each update. */
   #cursor: string | undefined;
   #part: Part | undefined;
+  /** Why it is not followed any more, until it is again: a further page does not change that. */
+  #ended: TriviumError | undefined;
   #isAboutToTell = false;
   /** Counts what was begun, so that the answer to what was given up is not heard any more. */
   #epoch = 0;
@@ -97,7 +99,7 @@ export class Following<State extends Asked> {
       failure = error as TriviumError;
     }
     if (mine !== this.#epoch) return undefined;
-    this.show({ loading: false, error: failure } as Partial<State>);
+    this.show({ loading: false, error: failure ?? this.#ended } as Partial<State>);
     return failure;
   }
 
@@ -118,11 +120,13 @@ export class Following<State extends Asked> {
   /** Asks for all of it, until that is answered for good. */
   async #load(attempts = 0): Promise<void> {
     this.#epoch++;
+    this.#ended = undefined;
     const failure = await this.ask(this.#subject.query[1], (data) => {
       this.#subject.begin(data);
       this.#cursor = data['liveCursor'] as string;
       if (this.#listeners.size > 0) this.#follow(this.#cursor, attempts);
     });
+    if (failure) this.#ended = failure;
     if (failure && isPassing(failure)) void this.#loadLater(failure, attempts);
   }
 
@@ -139,7 +143,7 @@ export class Following<State extends Asked> {
 
   /** Follows from where it is; a failure of before is to show itself again. */
   #resume(after: string): void {
-    this.show({ error: undefined } as Partial<State>);
+    this.#end(undefined);
     this.#follow(after);
   }
 
@@ -155,16 +159,22 @@ export class Following<State extends Asked> {
       },
       error: (failure) => {
         this.#leave();
-        if (!isPlaceLost(failure)) return this.show({ error: failure } as Partial<State>);
+        if (!isPlaceLost(failure)) return this.#end(failure);
         // What was missed cannot be told any more.
         this.#cursor = undefined;
         return void this.#loadLater(failure, failed);
       },
       complete: () => {
         this.#leave();
-        this.show({ error: new TriviumError('DISPOSED', 'The client was disposed of.') } as Partial<State>);
+        this.#end(new TriviumError('DISPOSED', 'The client was disposed of.'));
       },
     });
+  }
+
+  /** Shows why it is not followed any more, or that it is. */
+  #end(error: TriviumError | undefined): void {
+    this.#ended = error;
+    this.show({ error } as Partial<State>);
   }
 
   #pause(): void {

@@ -343,6 +343,34 @@ test('a list of a client that was disposed of says so', async () => {
   await expect.poll(() => list.state.error).toMatchObject({ code: 'DISPOSED' });
 });
 
+test.each(['FORBIDDEN', 'DISPOSED'])(
+  'a further page leaves the failure by which a list ended: %s',
+  async (code) => {
+    const { trivium, answers, sinks } = createManual();
+    const list = createLiveList(trivium, 'shipments');
+    onTestFinished(list.listen(() => {}));
+    const answer = () =>
+      answers.shift()!({
+        liveCursor: 'begun',
+        shipments: { edges: [], pageInfo: { hasNextPage: true, endCursor: 'end' } },
+      });
+    answer();
+    await expect.poll(() => sinks.length).toBe(1);
+    if (code === 'DISPOSED') sinks[0]!.complete();
+    else sinks[0]!.error(new TriviumError(code, 'No.'));
+    while (answers.length > 0) answer();
+    await expect.poll(() => list.state.loading).toBe(false);
+    void list.more();
+    answer();
+    await expect.poll(() => list.state.loading).toBe(false);
+    expect(list.state.error).toMatchObject({ code });
+    const reloaded = list.reload();
+    answer();
+    await reloaded;
+    expect(list.state.error).toBeUndefined();
+  },
+);
+
 test('a listener of a list that throws keeps nothing from the others', async () => {
   const uncaught = collectUncaught();
   const failure = new Error('of the application');
