@@ -63,22 +63,32 @@ export class LiveLists {
   readonly #lists = new Map<string, Page>();
   readonly #answers = new Map<number, Data>();
 
-  /** Takes an answer over; a page that does not go on where its list ends is left out. Returns whether a list began anew. */
-  take({ key, query, variables }: Asked, data: Data): boolean {
-    let isBegun = false;
-    for (const field of liveFields(query)) {
+  /**
+   * Takes an answer over; a page that does not go on where its list ends is left out. Returns which lists have another end
+   * now, so that further pages of them may be asked for. A list that begins anew only because a further page of another was
+   * asked for is not among them: that would begin the other anew in turn, and so on without end.
+   */
+  take({ key, query, variables }: Asked, data: Data): ReadonlySet<string> {
+    const fields = liveFields(query).map(
+      (field) => [field, argumentsOf(query, field, variables ?? {})] as const,
+    );
+    const isFurther = fields.some(([, args]) => hasCursor(args));
+    const moved = new Set<string>();
+    for (const [field, args] of fields) {
       const page = data[responseName(field)] as Page | null | undefined;
       if (!page?.edges) continue;
-      const args = argumentsOf(query, field, variables ?? {});
       const list = keyOf(field, args);
-      this.#lists.set(list, joined(this.#lists.get(list), page, args));
-      isBegun ||= (args['after'] ?? args['before']) == null;
+      const known = this.#lists.get(list);
+      const now = joined(known, page, args);
+      this.#lists.set(list, now);
+      if (now !== known && hasCursor(args) === isFurther) moved.add(list);
+      else moved.delete(list);
     }
     this.#answers.delete(key);
     this.#answers.set(key, data);
     const [oldest] = this.#answers.keys();
     if (this.#answers.size > remembered && oldest !== undefined) this.#answers.delete(oldest);
-    return isBegun;
+    return moved;
   }
 
   /** Puts an entity where it belongs in a list, or takes it out; returns whether that changed anything. */
@@ -98,11 +108,13 @@ export class LiveLists {
     return this.isMissing(operation) ? undefined : this.shown(operation);
   }
 
-  /** Whether an operation is for the page that a list lacks next. */
-  isMissing({ query, variables }: Asked): boolean {
+  /** Whether an operation is for the page that a list lacks next: any list, or one of those that are given. */
+  isMissing({ query, variables }: Asked, among?: ReadonlySet<string>): boolean {
     return liveFields(query).some((field) => {
       const args = argumentsOf(query, field, variables ?? {});
-      const { pageInfo: { endCursor, hasNextPage } = {} } = this.#lists.get(keyOf(field, args)) ?? {};
+      const list = keyOf(field, args);
+      if (among?.has(list) === false) return false;
+      const { pageInfo: { endCursor, hasNextPage } = {} } = this.#lists.get(list) ?? {};
       return hasNextPage === true && args['after'] != null && args['after'] === endCursor;
     });
   }
@@ -128,9 +140,14 @@ export class LiveLists {
   }
 }
 
+function hasCursor({ after, before }: Data): boolean {
+  return (after ?? before) != null;
+}
+
 /** A list with one more page; anything but a next or previous page takes its place. */
-function joined(list: Page | undefined, page: Page, { after, before, filter }: Data): Page {
-  if (!list?.edges || !page.edges || (after == null && before == null)) return page;
+function joined(list: Page | undefined, page: Page, args: Data): Page {
+  if (!list?.edges || !page.edges || !hasCursor(args)) return page;
+  const { after, before, filter } = args;
   const isAfter = after != null;
   const { endCursor, startCursor } = list.pageInfo ?? {};
   if (isAfter ? !isNext(after, endCursor) : !isNext(before, startCursor)) return list;

@@ -56,7 +56,10 @@ export class ShownOperations {
     const { operation } = result;
     const data = result.data as Data | null | undefined;
     const asked = { ...operation, variables: this.variablesOf(operation) };
-    if (data != null && this.#lists.take(asked, data)) this.#goOn(operation);
+    if (data != null) {
+      this.#begunAgain.delete(operation.key);
+      this.#goOn(this.#lists.take(asked, data));
+    }
     const shown = this.#lists.shown(operation) ?? data;
     this.#told.set(operation.key, shown);
     this.#tellAll();
@@ -82,13 +85,13 @@ export class ShownOperations {
   }
 
   /**
-   * A list has begun anew, by this operation: others that are mounted for the page which it lacks now ask for that once more,
-   * since a page that passes the same cursor again changes nothing.
+   * Lists have begun anew, or have one more page: what is mounted for the page that these lack now asks for it once more, since
+   * a page that passes the same cursor again changes nothing.
    */
-  #goOn({ key }: Operation): void {
-    this.#begunAgain.delete(key);
+  #goOn(lists: ReadonlySet<string>): void {
     for (const operation of this.#active.values())
-      if (!this.#begunAgain.has(operation.key) && this.#lists.isMissing(operation)) this.#ask(operation);
+      if (!this.#begunAgain.has(operation.key) && this.#lists.isMissing(operation, lists))
+        this.#ask(operation);
   }
 
   /** Has the gateway asked, whatever is known. */
