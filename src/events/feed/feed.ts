@@ -1,7 +1,7 @@
 import type { Cursors } from '../../graphql/relay/relay.js';
 import type { Database } from '../../store/database.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
-import { createRetrier, type GiveUpLimit } from './retrier.js';
+import { Retrier, type GiveUpLimit } from './retrier.js';
 import type { Selection } from './selection.js';
 import type { Log, LogEntry } from '../log/log.js';
 import type { Relay } from '../relay/relay.js';
@@ -91,7 +91,7 @@ const replaysPerTurn = 32;
 /** A feed of this log. */
 export async function createFeed(options: FeedOptions): Promise<Feed> {
   const { log, cursors, telemetry } = options;
-  const retrier = createRetrier(options);
+  const retrier = new Retrier(options);
   const tail = await startTail({ ...options, retrier });
   const past = createPast(log, tail);
   // Clients that reconnect at the same time share one read.

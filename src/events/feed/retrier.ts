@@ -3,22 +3,6 @@ import { answers, type Database } from '../../store/database.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import { createWarnings, type Warn } from '../../lib/telemetry/rate-limited-log.js';
 
-/** Retries whatever fails of what one feed reads and renders. */
-export interface Retrier {
-  /**
-   * Retries a read from the database until it succeeds, with increasing pauses. Never rejects: resolves with undefined
-   * once nobody waits for it any more. Failures are logged, at most one line a second.
-   */
-  retry<T>(read: () => Promise<T>, retryOptions: RetryOptions): Promise<T | undefined>;
-  /**
-   * The same for rendering one event, which may fail because of a bug, or because it is corrupt: rejects with
-   * `Unrenderable` once it has failed for as long as `GiveUpLimit` allows, a minute by default.
-   */
-  render<T>(seq: number, work: () => Promise<T>, retryOptions: RetryOptions): Promise<T | undefined>;
-  /** Ends every pause early, since what failed may succeed now. The first success after a failure does so too. */
-  wake(): void;
-}
-
 /** How long to keep trying. */
 interface RetryOptions {
   /** Whether somebody still waits for the result. */
@@ -50,12 +34,8 @@ const firstPauseMs = 100;
 const defaultMaxPauseMs = 10_000;
 const defaultGiveUpLimit: GiveUpLimit = { failures: 10, ms: 60_000 };
 
-/** A retrier whose pauses all end together. */
-export function createRetrier(options: RetrierOptions): Retrier {
-  return new PausingRetrier(options);
-}
-
-class PausingRetrier implements Retrier {
+/** Retries whatever fails of what one feed reads and renders. */
+export class Retrier {
   readonly #options: RetrierOptions;
   readonly #giveUpLimit: GiveUpLimit;
   readonly #waker = new Waker();
@@ -68,14 +48,23 @@ class PausingRetrier implements Retrier {
     this.#warn = createWarnings(telemetry);
   }
 
+  /** Ends every pause early, since what failed may succeed now. The first success after a failure does so too. */
   wake(): void {
     this.#waker.wake();
   }
 
+  /**
+   * Retries a read from the database until it succeeds, with increasing pauses. Never rejects: resolves with undefined
+   * once nobody waits for it any more. Failures are logged, at most one line a second.
+   */
   retry<T>(read: () => Promise<T>, retryOptions: RetryOptions): Promise<T | undefined> {
     return this.#keepTrying(read, retryOptions, logAway);
   }
 
+  /**
+   * The same for rendering one event, which may fail because of a bug, or because it is corrupt: rejects with
+   * `Unrenderable` once it has failed for as long as `GiveUpLimit` allows, a minute by default.
+   */
   render<T>(seq: number, work: () => Promise<T>, retryOptions: RetryOptions): Promise<T | undefined> {
     return this.#keepTrying(work, retryOptions, eventFailed, this.#createGiveUp(seq));
   }

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { createRetrier, type Retrier } from '../../../src/events/feed/retrier.js';
+import { Retrier } from '../../../src/events/feed/retrier.js';
 import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
 
 const isWanted = () => true;
 
 function open(telemetry = createTelemetry('silent')) {
-  return createRetrier({ database: { ping: async () => undefined }, telemetry });
+  return new Retrier({ database: { ping: async () => undefined }, telemetry });
 }
 
 /** Work that fails while the database is `away`, and counts how often it was tried. */
