@@ -6,7 +6,7 @@ import type { Selection } from './selection.js';
 import type { Log, LogEntry } from '../log/log.js';
 import type { Relay } from '../relay/relay.js';
 import { createMulticast, type Multicast } from './multicast.js';
-import { createPast } from './past-pages.js';
+import { PastPages } from './past-pages.js';
 import { expired, type Place } from '../log/log-position.js';
 import { createCoalescedRead } from '../../lib/async/coalesced-read.js';
 import { startTail } from './log-tail.js';
@@ -93,7 +93,7 @@ export async function createFeed(options: FeedOptions): Promise<Feed> {
   const { log, cursors, telemetry } = options;
   const retrier = new Retrier(options);
   const tail = await startTail({ ...options, retrier });
-  const past = createPast(log, tail);
+  const past = new PastPages(log, tail);
   // Clients that reconnect at the same time share one read.
   const readBounds = createCoalescedRead(() => log.bounds(), { pauseMs: 0, maxWaiting: Infinity });
   const placeAt = async (seq: number, caller?: string) => tail.entry(seq) ?? past.place(seq, caller);

@@ -1,13 +1,13 @@
 import type { Pace } from '../../lib/async/pace.js';
 import type { Retrier } from './retrier.js';
 import type { LogEntry } from '../log/log.js';
-import { entryIn, type Past } from './past-pages.js';
+import { entryIn, type PastPages } from './past-pages.js';
 import { expired } from '../log/log-position.js';
 import type { Tail } from './log-tail.js';
 
 /** What readers read from: the newest entries in memory, and the log before them. */
 export interface Sources {
-  readonly past: Past;
+  readonly past: PastPages;
   readonly tail: Tail;
   readonly retrier: Retrier;
   /** The pace shared by all who read the past, callers in turn. */

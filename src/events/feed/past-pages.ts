@@ -4,20 +4,6 @@ import type { Place } from '../log/log-position.js';
 import { createCache } from '../../lib/cache/cache.js';
 import type { Tail } from './log-tail.js';
 
-/**
- * The log before its recent entries, in pages that begin at fixed places: those who read on from about the same place
- * at about the same time share one page.
- */
-export interface Past {
-  /**
-   * A page with the entry of this number, in order and without a gap; if the log has no such entry, one without it.
-   * Callers are read for in turn. Rejects if the database fails.
-   */
-  page(seq: number, caller?: string): Promise<readonly LogEntry[]>;
-  /** The place just after this entry; undefined if the log has no such number. */
-  place(seq: number, caller?: string): Promise<Place | undefined>;
-}
-
 type Page = readonly LogEntry[];
 
 const pageSize = 32;
@@ -51,12 +37,11 @@ class Read {
   }
 }
 
-/** The past of the log that this tail follows; forgotten if the database is restored from a backup. */
-export function createPast(log: Log, tail: Tail): Past {
-  return new PastPages(log, tail);
-}
-
-class PastPages implements Past {
+/**
+ * The log before the recent entries that this tail has, in pages that begin at fixed places: those who read on from about
+ * the same place at about the same time share one page. All are forgotten if the database is restored from a backup.
+ */
+export class PastPages {
   readonly #log: Log;
   readonly #tail: Tail;
   readonly #kept = createCache<Page, number>(maxPages, maxCharacters);
@@ -74,6 +59,10 @@ class PastPages implements Past {
     this.#tail = tail;
   }
 
+  /**
+   * A page with the entry of this number, in order and without a gap; if the log has no such entry, one without it.
+   * Callers are read for in turn. Rejects if the database fails.
+   */
   async page(seq: number, caller?: string): Promise<readonly LogEntry[]> {
     this.#remember();
     const first = seq - ((seq - 1) % pageSize);
@@ -98,6 +87,7 @@ class PastPages implements Past {
     return isEarly && !entryIn(page, seq) ? this.#wanted(first, caller) : page;
   }
 
+  /** The place just after this entry; undefined if the log has no such number. */
   async place(seq: number, caller?: string): Promise<Place | undefined> {
     return seq > 0 ? entryIn(await this.page(seq, caller), seq) : undefined;
   }

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Log, LogEntry } from '../../../src/events/log/log.js';
 import { Pace } from '../../../src/lib/async/pace.js';
-import { createPast, entryIn } from '../../../src/events/feed/past-pages.js';
+import { PastPages, entryIn } from '../../../src/events/feed/past-pages.js';
 import { expired } from '../../../src/events/log/log-position.js';
 import { createReader } from '../../../src/events/feed/log-reader.js';
 import type { Follower, Tail } from '../../../src/events/feed/log-tail.js';
@@ -57,7 +57,7 @@ describe('the past', () => {
 
   test('reads a page once for all who want it at about the same time', async () => {
     const world = createWorld(100);
-    const past = createPast(world.log, world.tail);
+    const past = new PastPages(world.log, world.tail);
     const pages = await Promise.all([33, 40, 64, 33].map((seq) => past.page(seq)));
     for (const page of [...pages, await past.page(50)]) expect(seqs(page)).toEqual(range(33, 64));
     expect(world.reads).toEqual([32]);
@@ -65,7 +65,7 @@ describe('the past', () => {
 
   test('reads for callers in turn', async () => {
     const world = createWorld(32_000);
-    const past = createPast(world.log, world.tail);
+    const past = new PastPages(world.log, world.tail);
     const many = Array.from({ length: 500 }, (_, at) => past.page(at * 32 + 1, 'many'));
     expect(seqs(await past.page(31_969, 'other'))).toEqual(range(31_969, 32_000));
     expect(world.reads.length).toBeLessThan(20);
@@ -74,7 +74,7 @@ describe('the past', () => {
 
   test('reads a page that several want once, when it is the turn of the first of them', async () => {
     const world = createWorld(16_000);
-    const past = createPast(world.log, world.tail);
+    const past = new PastPages(world.log, world.tail);
     const many = Array.from({ length: 500 }, (_, at) => past.page(at * 32 + 1, 'many'));
     expect(seqs(await past.page(15_969, 'other'))).toEqual(range(15_969, 16_000));
     expect(world.reads.length).toBeLessThan(20);
@@ -84,7 +84,7 @@ describe('the past', () => {
 
   test('reads a page once more for an entry that was written after the read', async () => {
     const world = createWorld(3);
-    const past = createPast(world.log, world.tail);
+    const past = new PastPages(world.log, world.tail);
     const early = past.page(3);
     world.head = 5;
     const late = await Promise.all([past.page(4), past.page(5), past.page(2)]);
@@ -97,7 +97,7 @@ describe('the past', () => {
   test('reads on where a page has ended since it would be too long, and that page only once', async () => {
     const world = createWorld(40);
     world.long = [4, 6];
-    const past = createPast(world.log, world.tail);
+    const past = new PastPages(world.log, world.tail);
     const pages = [await past.page(3), await past.page(4), await past.page(5), await past.page(6)];
     expect(pages.map(seqs)).toEqual([range(1, 3), [4, 5], [4, 5], range(6, 37)]);
     expect(world.reads).toEqual([0, 0, 3, 5]);
@@ -106,7 +106,7 @@ describe('the past', () => {
   test('has no entry that the log no longer has', async () => {
     const world = createWorld(100);
     world.pruned = 40;
-    const past = createPast(world.log, world.tail);
+    const past = new PastPages(world.log, world.tail);
     const page = await past.page(40);
     expect([entryIn(page, 40), entryIn(page, 41)?.seq]).toEqual([undefined, 41]);
     world.pruned = 64;
@@ -116,7 +116,7 @@ describe('the past', () => {
 
   test('reads four pages at a time at most', async () => {
     const world = createWorld(1_000);
-    const past = createPast(world.log, world.tail);
+    const past = new PastPages(world.log, world.tail);
     const pages = await Promise.all(range(0, 30).map((at) => past.page(at * 32 + 1)));
     expect(pages.flatMap(seqs)).toEqual(range(1, 992));
     expect(world.maxInProgress).toBe(4);
@@ -125,7 +125,7 @@ describe('the past', () => {
   test('fails with the database for all who wait, and not for later calls', async () => {
     const world = createWorld(10);
     world.failures = 1;
-    const past = createPast(world.log, world.tail);
+    const past = new PastPages(world.log, world.tail);
     const failed = await Promise.allSettled([past.page(1), past.page(2)]);
     expect(failed.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
     expect(seqs(await past.page(1))).toEqual(range(1, 10));
@@ -135,7 +135,7 @@ describe('the past', () => {
   test('returns the place of an entry if the log has it', async () => {
     const world = createWorld(40);
     world.pruned = 3;
-    const past = createPast(world.log, world.tail);
+    const past = new PastPages(world.log, world.tail);
     const found = await Promise.all([0, 3, 4, 40, 41].map((seq) => past.place(seq)));
     expect(found.map((entry) => entry?.seq)).toEqual([undefined, undefined, 4, 40, undefined]);
   });
@@ -143,7 +143,7 @@ describe('the past', () => {
   test('keeps a limited number of characters, and counts a page read again only once', async () => {
     const world = createWorld(1);
     world.weight = 2_000_000;
-    const past = createPast(world.log, world.tail);
+    const past = new PastPages(world.log, world.tail);
     for (world.head = 1; world.head <= 4; world.head += 1) await past.page(world.head);
     await past.page(4);
     expect(world.reads).toHaveLength(4);
@@ -155,7 +155,7 @@ describe('the past', () => {
 
   test('forgets its pages a few seconds after the last read', async () => {
     const world = createWorld(64);
-    const past = createPast(world.log, world.tail);
+    const past = new PastPages(world.log, world.tail);
     await past.page(1);
     vi.advanceTimersByTime(4_000);
     await past.page(2);
@@ -170,7 +170,7 @@ describe('the past', () => {
 
   test('forgets its pages at once when the log is restored, even one being read', async () => {
     const world = createWorld(64);
-    const past = createPast(world.log, world.tail);
+    const past = new PastPages(world.log, world.tail);
     await past.page(1);
     const reading = past.page(33);
     world.witness = 'second';
@@ -182,7 +182,7 @@ describe('the past', () => {
 
   test('keeps no page whose turn came only after all was forgotten', async () => {
     const world = createWorld(160);
-    const past = createPast(world.log, world.tail);
+    const past = new PastPages(world.log, world.tail);
     const pages = range(0, 4).map((at) => past.page(at * 32 + 1)); // four are read, and one waits
     vi.advanceTimersByTime(5_000);
     await Promise.all(pages);
@@ -196,7 +196,7 @@ test('a reader holds what follows in the page, up to a limit', async () => {
   const world = createWorld(64);
   world.weight = 300_000;
   const retrier = { retry: (read: () => Promise<never>) => read() } as never;
-  const past = createPast(world.log, world.tail);
+  const past = new PastPages(world.log, world.tail);
   const reader = createReader(
     { past, tail: world.tail, retrier, pace: new Pace(1), livePace: new Pace(1) },
     () => true,
