@@ -3,12 +3,12 @@ import type { Retrier } from './retrier.js';
 import type { LogEntry } from '../log/log.js';
 import { entryIn, type PastPages } from './past-pages.js';
 import { expired } from '../log/log-position.js';
-import type { Tail } from './log-tail.js';
+import type { LogTail } from './log-tail.js';
 
 /** What readers read from: the newest entries in memory, and the log before them. */
 export interface Sources {
   readonly past: PastPages;
-  readonly tail: Tail;
+  readonly tail: LogTail;
   readonly retrier: Retrier;
   /** The pace shared by all who read the past, callers in turn. */
   readonly pace: Pace;

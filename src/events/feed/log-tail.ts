@@ -21,19 +21,6 @@ export interface TailOptions {
   readonly recent?: number | undefined;
 }
 
-/** The end of the log as this process has read it: every entry once, in order, shared by all followers. */
-export interface Tail {
-  /** Which log it follows, as `Bounds.id`. */
-  logId(): string;
-  /** The place just after the newest entry that it has read, or passed over while nobody followed. */
-  place(): Place;
-  /** The entry with this number, if it is among the recent ones kept in memory. */
-  entry(seq: number): LogEntry | undefined;
-  /** Calls `hear` for everything from now on; it must not throw. Returns a function that unsubscribes. */
-  follow(hear: Follower): () => void;
-  stop(): void;
-}
-
 /**
  * Called with each batch of entries just read, and with null when nothing more comes. Without an error the tail has
  * stopped; with one, the next entries are lost, since the database was restored or retention was faster than this
@@ -49,11 +36,12 @@ const defaultRecent = 2_048;
 const maxWeight = 32_000_000;
 
 /** Follows the log from its current end: woken by signals, and by a slow poll in case one was lost. */
-export async function startTail(options: TailOptions): Promise<Tail> {
+export async function startTail(options: TailOptions): Promise<LogTail> {
   return new LogTail(options, await findEnd(options.log));
 }
 
-class LogTail implements Tail {
+/** The end of the log as this process has read it: every entry once, in order, shared by all followers. */
+export class LogTail {
   readonly #options: TailOptions;
   readonly #kept: Cache<LogEntry, number>;
   readonly #followers = new Set<Follower>();
@@ -81,18 +69,22 @@ class LogTail implements Tail {
     this.#unlisten = database.listen('log', (payload) => this.#hearSignal(payload));
   }
 
+  /** Which log it follows, as `Bounds.id`. */
   logId(): string {
     return this.#id;
   }
 
+  /** The place just after the newest entry that it has read, or passed over while nobody followed. */
   place(): Place {
     return this.#place;
   }
 
+  /** The entry with this number, if it is among the recent ones kept in memory. */
   entry(seq: number): LogEntry | undefined {
     return this.#kept.get(seq);
   }
 
+  /** Calls `hear` for everything from now on; it must not throw. Returns a function that unsubscribes. */
   follow(hear: Follower): () => void {
     this.#followers.add(hear);
     if (this.#stopped) queueMicrotask(() => hear(null));

@@ -2,7 +2,7 @@ import { createConcurrencyLimit } from '../../lib/async/concurrency-limit.js';
 import type { Log, LogEntry } from '../log/log.js';
 import type { Place } from '../log/log-position.js';
 import { createCache } from '../../lib/cache/cache.js';
-import type { Tail } from './log-tail.js';
+import type { LogTail } from './log-tail.js';
 
 type Page = readonly LogEntry[];
 
@@ -43,7 +43,7 @@ class Read {
  */
 export class PastPages {
   readonly #log: Log;
-  readonly #tail: Tail;
+  readonly #tail: LogTail;
   readonly #kept = createCache<Page, number>(maxPages, maxCharacters);
   /** Those that end before all their entries. */
   readonly #cut = new WeakSet<Page>();
@@ -54,7 +54,7 @@ export class PastPages {
   #forgetting: NodeJS.Timeout | undefined;
   #unfollow = () => {};
 
-  constructor(log: Log, tail: Tail) {
+  constructor(log: Log, tail: LogTail) {
     this.#log = log;
     this.#tail = tail;
   }

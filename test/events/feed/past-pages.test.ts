@@ -5,7 +5,7 @@ import { Pace } from '../../../src/lib/async/pace.js';
 import { PastPages, entryIn } from '../../../src/events/feed/past-pages.js';
 import { expired } from '../../../src/events/log/log-position.js';
 import { createReader } from '../../../src/events/feed/log-reader.js';
-import type { Follower, Tail } from '../../../src/events/feed/log-tail.js';
+import type { Follower, LogTail } from '../../../src/events/feed/log-tail.js';
 
 /** A log of `head` events, of which those up to `pruned` are gone; `reads` has the `after` of each read. */
 function createWorld(head: number) {
@@ -42,7 +42,7 @@ function createWorld(head: number) {
         followers.add(hear);
         return () => void followers.delete(hear);
       },
-    } as Partial<Tail> as Tail,
+    } as Partial<LogTail> as LogTail,
   };
   const entry = (seq: number) => ({ seq, weight: world.weight, witness: world.witness }) as LogEntry;
   return world;
