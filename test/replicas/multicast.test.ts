@@ -13,25 +13,18 @@ const total = () => [...executions.values()].reduce((sum, count) => sum + count,
 
 // Replaces nothing, and counts each rendering.
 vi.mock(import('../../src/events/feed/multicast.js'), async (load) => {
-  const { createMulticast, ...real } = await load();
+  const { Multicast, ...real } = await load();
   return {
     ...real,
-    createMulticast(sources) {
-      const multicast = createMulticast(sources);
-      return {
-        get size() {
-          return multicast.size;
-        },
-        passed: (key, member) => multicast.passed(key, member),
-        join(key, rendering, member) {
-          executions.set(key, executions.get(key) ?? 0);
-          const render: typeof rendering.render = (entry, replayed) => {
-            executions.set(key, executions.get(key)! + 1);
-            return rendering.render(entry, replayed);
-          };
-          return multicast.join(key, { ...rendering, render }, member);
-        },
-      };
+    Multicast: class extends Multicast {
+      override join(...[key, rendering, member]: Parameters<InstanceType<typeof Multicast>['join']>) {
+        executions.set(key, executions.get(key) ?? 0);
+        const render: typeof rendering.render = (entry, replayed) => {
+          executions.set(key, executions.get(key)! + 1);
+          return rendering.render(entry, replayed);
+        };
+        return super.join(key, { ...rendering, render }, member);
+      }
     },
   };
 });

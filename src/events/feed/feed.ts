@@ -5,7 +5,7 @@ import { Retrier, type GiveUpLimit } from './retrier.js';
 import type { Selection } from './selection.js';
 import type { Log, LogEntry } from '../log/log.js';
 import type { Relay } from '../relay/relay.js';
-import { createMulticast, type Multicast } from './multicast.js';
+import { Multicast } from './multicast.js';
 import { PastPages } from './past-pages.js';
 import { expired, type Place } from '../log/log-position.js';
 import { createCoalescedRead } from '../../lib/async/coalesced-read.js';
@@ -132,7 +132,7 @@ export async function createFeed(options: FeedOptions): Promise<Feed> {
       selected,
       [Symbol.asyncIterator]: refuseToIterate,
     }),
-    multicast: createMulticast({
+    multicast: new Multicast({
       past,
       pace: new Pace(replaysPerTurn),
       livePace: new Pace(replaysPerTurn),

@@ -7,24 +7,10 @@ import type { LogEntry } from '../log/log.js';
 import type { Place } from '../log/log-position.js';
 import type { Sources } from './log-reader.js';
 
-/** Subscribers that want the same get the same payloads, rendered once. */
-export interface Multicast {
-  /** Adds a member to the group with this key, creating it with `rendering` if needed; returns a function to leave. */
-  join(key: string, rendering: Rendering, member: Member): () => void;
-  /** How far a member of the group with this key has come, as `Group.passed`. */
-  passed(key: string, member: Member): Place | undefined;
-  /** How many groups there are. */
-  readonly size: number;
-}
-
 const maxTurnMs = 10;
 
-/** A multicast of what the tail reads. */
-export function createMulticast(sources: Sources): Multicast {
-  return new LogMulticast(sources);
-}
-
-class LogMulticast implements Multicast {
+/** Passes on what the tail reads: subscribers that want the same get the same payloads, rendered once. */
+export class Multicast {
   readonly #sources: Sources;
   readonly #groups = new Map<string, Group>();
   readonly #interests = createInterests<Group>();
@@ -37,14 +23,17 @@ class LogMulticast implements Multicast {
     this.#sources = sources;
   }
 
+  /** How many groups there are. */
   get size(): number {
     return this.#groups.size;
   }
 
+  /** How far a member of the group with this key has come, as `Group.passed`. */
   passed(key: string, member: Member): Place | undefined {
     return this.#groups.get(key)?.passed(member);
   }
 
+  /** Adds a member to the group with this key, creating it with `rendering` if needed; returns a function to leave. */
   join(key: string, rendering: Rendering, member: Member): () => void {
     return (this.#groups.get(key) ?? this.#open(key, rendering)).join(member);
   }

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { createMulticast } from '../../../src/events/feed/multicast.js';
+import { Multicast } from '../../../src/events/feed/multicast.js';
 import type { Sources } from '../../../src/events/feed/log-reader.js';
 import type { LogEntry } from '../../../src/events/log/log.js';
 import { Pace } from '../../../src/lib/async/pace.js';
@@ -37,7 +37,7 @@ test.each([
   ['to be written', { replay: wait }],
   ['until there is room', { untilRoom: wait }],
 ])('members hold nothing of the log while updates for their clients wait %s', async (_, slow) => {
-  const multicast = createMulticast(createSources());
+  const multicast = new Multicast(createSources());
   const rendering = createRendering(({ seq }) => (seq % pageSize === 1 ? `${seq}` : undefined));
   const before = heapInUse();
   const members = Array.from({ length: 200 }, (__, at) => createMember(at * pageSize, slow));
@@ -47,7 +47,7 @@ test.each([
 });
 
 test('members of another caller get the past as soon as one of a caller who has many', async () => {
-  const multicast = createMulticast(createSources(1));
+  const multicast = new Multicast(createSources(1));
   const rendering = createRendering();
   let sent = 0;
   const count = async () => (sent += 1) < 1_000;
