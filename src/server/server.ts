@@ -33,7 +33,7 @@ import { refuseEarly, serveGraphql, serveHealth, serveSchema } from './http/rout
 import { createAdmission } from './operation/admission.js';
 import { createCallerOfRequest } from './http/client-address.js';
 import { createClientConnections } from './http/client-connections.js';
-import { createRules } from './operation/operation-rules.js';
+import { OperationRules } from './operation/operation-rules.js';
 import { serveDocs } from './pages/docs-pages.js';
 import { createStreams, type GraphqlStreams } from './stream/stream-server.js';
 import { createGraphqlSockets } from './ws/websocket-server.js';
@@ -159,7 +159,7 @@ function createShared(options: ServerOptions, allowed: () => ReadonlySet<string>
   const callers = createCallers(sessions, origins, cookieNameOf(publicUrl));
   const callerOfRequest = createCallerOfRequest(options.trustProxy);
   return {
-    rules: createRules(options),
+    rules: new OperationRules(options),
     origins,
     callers,
     admission: createAdmission(ledger),

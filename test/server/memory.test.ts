@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createSchema } from '../support/schema.js';
 import { CompiledDocuments } from '../../src/server/operation/compiled-documents.js';
-import { createRules } from '../../src/server/operation/operation-rules.js';
+import { OperationRules } from '../../src/server/operation/operation-rules.js';
 import { createTelemetry } from '../../src/lib/telemetry/telemetry.js';
 import { watchApollo } from '../support/apollo.js';
 import { startTestbed, type Testbed } from '../support/testbed.js';
@@ -69,7 +69,7 @@ describe('memory in use', () => {
   });
 
   test('does not grow after the first 600 parsed documents', () => {
-    const rules = createRules({
+    const rules = new OperationRules({
       schema: createSchema(),
       introspection: true,
       telemetry: createTelemetry('silent'),
@@ -94,7 +94,7 @@ describe('memory in use', () => {
     ['are refused', (at: number) => `{ n${at}: nodes(ids: "é${'x'.repeat(500_000)}" "${at}") }`],
   ])('stays within bounds for documents that %s', (_, sourceOf) => {
     const schema = createSchema();
-    const rules = createRules({ schema, introspection: true, telemetry: createTelemetry('silent') });
+    const rules = new OperationRules({ schema, introspection: true, telemetry: createTelemetry('silent') });
     const compiled = new CompiledDocuments(schema, rules.costs);
     const before = heapInUse();
     for (let at = 0; at < 320; at += 1) {

@@ -13,7 +13,7 @@ import { createCursors } from '../../src/graphql/relay/relay.js';
 import { createSealer } from '../../src/lib/sealer.js';
 import { Fanout } from '../../src/server/live/fanout.js';
 import type { Outlet } from '../../src/server/live/outlet.js';
-import { createRules } from '../../src/server/operation/operation-rules.js';
+import { OperationRules } from '../../src/server/operation/operation-rules.js';
 import { openDatabase } from './database.js';
 import { MemoryLedger } from '../../src/lib/memory/ledger.js';
 import { createTelemetry } from '../../src/lib/telemetry/telemetry.js';
@@ -58,7 +58,7 @@ export function createTestClient<Context extends { readonly feed: Feed }>(resolv
   const telemetry = createTelemetry('silent');
   const { metrics } = telemetry;
   const ledger = new MemoryLedger(telemetry);
-  const rules = createRules({ schema, introspection: false, telemetry });
+  const rules = new OperationRules({ schema, introspection: false, telemetry });
 
   /** Begins a subscription whose updates are sent so. */
   function begin(own: Context, source: string, variableValues: Variables, send: Outlet['send']) {

@@ -18,12 +18,12 @@ import { answerTypeFor, legacyType } from '../operation/content-negotiation.js';
 import { costHeader, costReport } from '../operation/cost/cost-report.js';
 import { refuseAnswer, tooComplex, tooManyFields } from '../operation/cost/document-limits.js';
 import type { OperationMetrics } from '../operation/operation-metrics.js';
-import type { Rules } from '../operation/operation-rules.js';
+import type { OperationRules } from '../operation/operation-rules.js';
 import type { CompiledQueries } from './compiled-queries.js';
 
 /** What checks, shows and measures an operation. */
 interface OperationPluginOptions {
-  readonly rules: Rules;
+  readonly rules: OperationRules;
   readonly callers: Callers;
   readonly compiledQueries: CompiledQueries | undefined;
   readonly admission: Admission;

@@ -30,7 +30,7 @@ import {
 import { answerParts, encodeText, lengthOf } from '../operation/answer-text.js';
 import { createClientAddress } from './client-address.js';
 import type { ClientConnections } from './client-connections.js';
-import type { Rules } from '../operation/operation-rules.js';
+import type { OperationRules } from '../operation/operation-rules.js';
 
 /** An operation that is under way; the compiled queries may have begun it. */
 type Taken = Pick<HandedOver, 'context' | 'admitted'>;
@@ -44,7 +44,7 @@ const preflightedHeaders = ['x-apollo-operation-name', 'apollo-require-preflight
 /** What GraphQL over HTTP works with. */
 interface GraphqlHttpOptions {
   readonly schema: GraphQLSchema;
-  readonly rules: Rules;
+  readonly rules: OperationRules;
   readonly documents: TrustedDocuments;
   readonly origins: AllowedOrigins;
   readonly callers: Callers;

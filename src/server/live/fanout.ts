@@ -19,7 +19,7 @@ import type { Metrics, Value } from '../../lib/telemetry/metrics.js';
 import type { Outlet } from './outlet.js';
 import type { Place } from '../../events/log/log-position.js';
 import type { CompiledDocuments } from '../operation/compiled-documents.js';
-import type { Rules } from '../operation/operation-rules.js';
+import type { OperationRules } from '../operation/operation-rules.js';
 import { createRenderer } from './renderer.js';
 import { createSharingAnalysis, type Sharing } from './share-scope.js';
 
@@ -40,7 +40,7 @@ const ended = { done: true, value: undefined } as const;
 /** The schema that is executed, the feed whose events it is executed on, and what bounds and measures it. */
 interface FanoutOptions {
   readonly schema: GraphQLSchema;
-  readonly rules: Rules;
+  readonly rules: OperationRules;
   readonly feed: Pick<Feed, 'multicast' | 'cursor' | 'place'>;
   readonly metrics: Metrics;
   readonly ledger: MemoryLedger;
@@ -50,7 +50,7 @@ interface FanoutOptions {
 
 /** Executes each event once for all equal subscriptions, whatever their transport. */
 export class Fanout {
-  readonly #rules: Rules;
+  readonly #rules: OperationRules;
   readonly #feed: FanoutOptions['feed'];
   readonly #metrics: Metrics;
   readonly #sharingOf: (document: DocumentNode) => Sharing;

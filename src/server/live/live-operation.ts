@@ -7,7 +7,7 @@ import {
 } from 'graphql';
 import type { Variables } from '../operation/cost/document-limits.js';
 import { declaredOf } from '../operation/cost/query-cost.js';
-import type { Rules } from '../operation/operation-rules.js';
+import type { OperationRules } from '../operation/operation-rules.js';
 import { requestedDocument } from '../documents/requested-document.js';
 import type { TrustedDocuments } from '../documents/trusted-documents.js';
 
@@ -40,7 +40,7 @@ export interface LiveRefusal {
 
 /** The query or subscription that a payload names, or why it is refused; `transport` is how messages name what it came by. */
 export function prepareLive(
-  { rules, documents }: { readonly rules: Rules; readonly documents: TrustedDocuments },
+  { rules, documents }: { readonly rules: OperationRules; readonly documents: TrustedDocuments },
   payload: OperationPayload,
   transport: 'a websocket' | 'a stream',
 ): LiveOperation | LiveRefusal {

@@ -3,7 +3,7 @@ import type { Context } from '../../api/context.js';
 import type { Payload } from '../../events/feed/replay-cache.js';
 import { toJsonText } from '../../lib/json.js';
 import type { CompiledDocuments } from '../operation/compiled-documents.js';
-import type { Rules } from '../operation/operation-rules.js';
+import type { OperationRules } from '../operation/operation-rules.js';
 
 /** Makes a message of what a view has made of an event; undefined for undefined. */
 export type Render = (rootValue: unknown) => Payload | Promise<Payload>;
@@ -15,7 +15,7 @@ type Run = (rootValue: unknown, context: Context) => ExecutionResult | Promise<E
 /** Returns a function that renders messages of a subscription, with compiled code where `documents` has it. */
 export function createRenderer(
   { contextValue, ...operation }: ExecutionArgs,
-  rules: Rules,
+  rules: OperationRules,
   documents?: CompiledDocuments,
 ): Render {
   // The group may outlive its first member: it keeps that caller's session, but nothing else of the operation.
@@ -82,7 +82,7 @@ function compiledRun(operation: Operation, documents: CompiledDocuments): Run {
   };
 }
 
-function payloadOf(result: ExecutionResult, context: Context, rules: Rules): string {
+function payloadOf(result: ExecutionResult, context: Context, rules: OperationRules): string {
   const answer = rules.showResult(result, context);
   if (answer.errors?.some(isInternal)) throw new Error('An event could not be rendered.');
   return toJsonText(answer);

@@ -37,23 +37,6 @@ import {
 } from './cost/document-limits.js';
 import { withoutValue } from './redact-values.js';
 
-/** What all transports have in common: which operations are taken, and what clients see of an error. */
-export interface Rules {
-  readonly costs: Costs;
-  /** The document, parsed and validated, or what is wrong with it. Valid ones are cached, within bounds. */
-  prepare(query: string): DocumentNode | readonly GraphQLError[];
-  /**
-   * What clients see of an operation's error: what they can act on; anything else is masked, and logged under the
-   * request id. `SessionEnded` ends the session. `operation` is absent where there was none yet, or a stream failed.
-   */
-  show(
-    error: unknown,
-    operation?: Partial<Pick<Context, 'requestId' | 'endSession' | 'caller'>>,
-  ): GraphQLFormattedError;
-  /** What clients see of the result of a query or an event: its errors by `show`, or why it is withheld as a whole. */
-  showResult(result: ExecutionResult, operation: Context): FormattedExecutionResult;
-}
-
 const maxDocuments = 500;
 /** In bytes of heap: what valid documents may take together, and the errors of others, which keep the texts. */
 const maxDocumentBytes = 32 * 1024 * 1024;
@@ -66,33 +49,36 @@ const maxComparisons = 50_000;
 /** In characters: GraphQL repeats in its messages what it was given. */
 const maxMessage = 1_000;
 
-interface RulesOptions {
+interface OperationRulesOptions {
   readonly schema: GraphQLSchema;
   readonly introspection: boolean;
   readonly telemetry: Telemetry;
 }
 
-/** The rules over a schema. */
-export function createRules(options: RulesOptions): Rules {
-  return new SchemaRules(options);
-}
-
-class SchemaRules implements Rules {
+/** What all transports have in common: which operations are taken, and what clients see of an error. */
+export class OperationRules {
   readonly costs: Costs;
-  readonly #options: RulesOptions;
+  readonly #options: OperationRulesOptions;
   readonly #validationRules: readonly ValidationRule[];
   readonly #documents = createCache<DocumentNode>(maxDocuments, maxDocumentBytes);
   /** By digest, of documents that take long to check. */
   readonly #refusals = createCache<readonly GraphQLError[]>(maxRefusals, maxRefusalBytes);
 
-  constructor(options: RulesOptions) {
+  constructor(options: OperationRulesOptions) {
     this.#options = options;
     const { schema, introspection } = options;
     this.costs = createCosts(schema);
     this.#validationRules = [...specifiedRules, ...(introspection ? [] : [NoSchemaIntrospectionCustomRule])];
   }
 
-  readonly show: Rules['show'] = (error, operation) => {
+  /**
+   * What clients see of an operation's error: what they can act on; anything else is masked, and logged under the
+   * request id. `SessionEnded` ends the session. `operation` is absent where there was none yet, or a stream failed.
+   */
+  readonly show = (
+    error: unknown,
+    operation?: Partial<Pick<Context, 'requestId' | 'endSession' | 'caller'>>,
+  ): GraphQLFormattedError => {
     const origin = unwrapResolverError(error);
     if (origin instanceof SessionEnded) operation?.endSession?.();
     if (isShown(origin)) {
@@ -114,6 +100,7 @@ class SchemaRules implements Rules {
     };
   };
 
+  /** The document, parsed and validated, or what is wrong with it. Valid ones are cached, within bounds. */
   prepare(query: string): DocumentNode | readonly GraphQLError[] {
     const known = this.#documents.get(query);
     if (known) return known;
@@ -126,6 +113,7 @@ class SchemaRules implements Rules {
     return checked;
   }
 
+  /** What clients see of the result of a query or an event: its errors by `show`, or why it is withheld as a whole. */
   showResult(result: ExecutionResult, operation: Context): FormattedExecutionResult {
     const refusal = refuseAnswer(result, operation);
     if (refusal) return { errors: [this.show(refusal, operation)] };

@@ -29,7 +29,7 @@ import type { Callers } from '../operation/authenticate.js';
 import { withDeadline } from '../operation/operation-deadline.js';
 import { costHeader, costReport } from '../operation/cost/cost-report.js';
 import { lookUpFailed, type OperationMetrics } from '../operation/operation-metrics.js';
-import type { Rules } from '../operation/operation-rules.js';
+import type { OperationRules } from '../operation/operation-rules.js';
 import { Answer } from './answer.js';
 import { completeId, serverSentEvents, multipart, type StreamFormat } from './stream-format.js';
 import { lastEventId, readOperation } from './stream-request.js';
@@ -50,7 +50,7 @@ export interface GraphqlStreams {
 /** What streams work with. */
 export interface StreamOptions {
   readonly schema: GraphQLSchema;
-  readonly rules: Rules;
+  readonly rules: OperationRules;
   readonly documents: TrustedDocuments;
   readonly sessions: Sessions;
   readonly origins: AllowedOrigins;

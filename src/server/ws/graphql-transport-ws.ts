@@ -26,7 +26,7 @@ import { WebsocketOutlet } from './websocket-outlet.js';
 import type { TrustedDocuments } from '../documents/trusted-documents.js';
 import { lookUpFailed, type OperationMetrics } from '../operation/operation-metrics.js';
 import { withDeadline } from '../operation/operation-deadline.js';
-import type { Rules } from '../operation/operation-rules.js';
+import type { OperationRules } from '../operation/operation-rules.js';
 
 type Credentials = Readonly<Record<string, unknown>>;
 type Socket = GraphqlSocket<Credentials, Connection>;
@@ -48,7 +48,7 @@ export const maxRunning = 1_000;
 /** What a websocket needs to tell who calls, and to check, run and measure their operations. */
 export interface ProtocolOptions {
   readonly schema: GraphQLSchema;
-  readonly rules: Rules;
+  readonly rules: OperationRules;
   readonly documents: TrustedDocuments;
   readonly sessions: Sessions;
   readonly callers: Callers;

@@ -13,7 +13,7 @@ import { createSealer } from '../../../src/lib/sealer.js';
 import { Fanout } from '../../../src/server/live/fanout.js';
 import { WebsocketOutlet } from '../../../src/server/ws/websocket-outlet.js';
 import { MemoryLedger } from '../../../src/lib/memory/ledger.js';
-import { createRules } from '../../../src/server/operation/operation-rules.js';
+import { OperationRules } from '../../../src/server/operation/operation-rules.js';
 import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
 import { delivery, openTestLog } from '../../events/test-log.js';
 import { createTestFile } from '../../support/sqlite.js';
@@ -61,7 +61,7 @@ async function openFanout(changes: Partial<Log> = {}) {
       },
     },
   });
-  const rules = createRules({ schema, introspection: false, telemetry });
+  const rules = new OperationRules({ schema, introspection: false, telemetry });
   const fanout = new Fanout({
     schema,
     rules,

@@ -3,7 +3,7 @@ import { parse } from 'graphql/index.js';
 import { expect, test } from 'vitest';
 import { createRenderer } from '../../../src/server/live/renderer.js';
 import { CompiledDocuments } from '../../../src/server/operation/compiled-documents.js';
-import { createRules } from '../../../src/server/operation/operation-rules.js';
+import { OperationRules } from '../../../src/server/operation/operation-rules.js';
 import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
 
 test('has graphql-js run again what compiled code fails at, and alone what it fails at, too', async () => {
@@ -23,7 +23,7 @@ test('has graphql-js run again what compiled code fails at, and alone what it fa
       },
     },
   });
-  const rules = createRules({ schema, introspection: false, telemetry: createTelemetry('silent') });
+  const rules = new OperationRules({ schema, introspection: false, telemetry: createTelemetry('silent') });
   const documents = new CompiledDocuments(schema, rules.costs);
   const source = 'subscription { calls }';
   const contextValue = {

@@ -3,13 +3,13 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { GatewayError, SessionEnded } from '../../../src/graphql/errors.js';
 import { createSchema } from '../../support/schema.js';
 import { refuseText } from '../../../src/server/operation/cost/document-limits.js';
-import { createRules } from '../../../src/server/operation/operation-rules.js';
+import { OperationRules } from '../../../src/server/operation/operation-rules.js';
 import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
 
 const lines: string[] = [];
 const telemetry = createTelemetry('error', { write: (line) => void lines.push(line) });
 const schema = createSchema();
-const rules = createRules({ schema, introspection: false, telemetry });
+const rules = new OperationRules({ schema, introspection: false, telemetry });
 let endedSessions = 0;
 const operation = { requestId: 'request-1', endSession: () => void (endedSessions += 1) };
 

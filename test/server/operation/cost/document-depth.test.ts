@@ -2,13 +2,13 @@ import { GraphQLError, NoFragmentCyclesRule, parse, validate } from 'graphql';
 import { describe, expect, test } from 'vitest';
 import { createSchema } from '../../../support/schema.js';
 import { parseOptions, refuseText } from '../../../../src/server/operation/cost/document-limits.js';
-import { createRules } from '../../../../src/server/operation/operation-rules.js';
+import { OperationRules } from '../../../../src/server/operation/operation-rules.js';
 import { createTelemetry } from '../../../../src/lib/telemetry/telemetry.js';
 import { chain, deepFragments } from '../../documents.js';
 
 const schema = createSchema();
 const telemetry = createTelemetry('error', { write: () => undefined });
-const rules = createRules({ schema, introspection: true, telemetry });
+const rules = new OperationRules({ schema, introspection: true, telemetry });
 
 const codeOf = (query: string) => refuseText(query)?.extensions['code'];
 
