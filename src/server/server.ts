@@ -36,7 +36,7 @@ import { createClientConnections } from './http/client-connections.js';
 import { OperationRules } from './operation/operation-rules.js';
 import { serveDocs } from './pages/docs-pages.js';
 import { createStreams, type GraphqlStreams } from './stream/stream-server.js';
-import { createGraphqlSockets } from './ws/websocket-server.js';
+import { GraphqlSockets } from './ws/websocket-server.js';
 
 /** The HTTP server, with every route and the websockets. */
 export interface Server {
@@ -116,7 +116,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   await setHeaders(app, { compiledQueries, publicUrl, origins });
   const served = { ...shared, shutdown, graphql, streams, compiledQueries, address: () => publicUrl ?? url };
   await app.register((routes) => addRoutes(routes, options, served));
-  const sockets = createGraphqlSockets({ ...live, server: app.server, hostFault });
+  const sockets = new GraphqlSockets({ ...live, server: app.server, hostFault });
   telemetry.metrics.gauge('trivium_websockets', 'Open websockets.', () => sockets.size);
   // Fastify goes on listening, at the second address of `localhost`, when the first one already takes requests.
   app.server.once('listening', () => {

@@ -14,21 +14,6 @@ import { retryAfterSeconds } from '../operation/admission.js';
 import { foreignOrigin, type AllowedOrigins } from '../operation/allowed-origins.js';
 import { createProtocol, type ProtocolOptions } from './graphql-transport-ws.js';
 
-/** GraphQL over `graphql-transport-ws`: subscriptions and queries. */
-export interface GraphqlSockets {
-  /** How many are open. */
-  readonly size: number;
-  /**
-   * Closes each socket as `restart` does, as soon as nothing but subscriptions is under way on it: in batches, 5,000 in
-   * four seconds.
-   */
-  retire(): Promise<void>;
-  /** Closes all sockets with `1012` (service restart): clients reconnect by themselves, and ask again. */
-  restart(): void;
-  /** Takes no new sockets, and closes all as `restart` does. */
-  stop(): Promise<void>;
-}
-
 /** How often, in milliseconds, each websocket is pinged and ended if nothing came since the last ping. */
 export const beatMs = 15_000;
 const closeMs = 1_000;
@@ -56,12 +41,11 @@ interface GraphqlSocketsOptions extends ProtocolOptions {
   readonly laneOf: (request: IncomingMessage) => string;
 }
 
-/** Handles the websocket upgrades of `server`, which are all at `/graphql`. */
-export function createGraphqlSockets(options: GraphqlSocketsOptions): GraphqlSockets {
-  return new GraphqlWebsockets(options);
-}
-
-class GraphqlWebsockets implements GraphqlSockets {
+/**
+ * GraphQL over `graphql-transport-ws`: subscriptions and queries. Handles the websocket upgrades of `server`, which are all
+ * at `/graphql`.
+ */
+export class GraphqlSockets {
   readonly #options: GraphqlSocketsOptions;
   readonly #sockets = new WebSocketServer({
     noServer: true,
@@ -104,14 +88,20 @@ class GraphqlWebsockets implements GraphqlSockets {
     server.on('upgrade', this.#upgrade);
   }
 
+  /** Closes all sockets with `1012` (service restart): clients reconnect by themselves, and ask again. */
   restart(): void {
     return this.#connections.forEach((connection) => connection.restart());
   }
 
+  /** How many are open. */
   get size(): number {
     return this.#connections.size;
   }
 
+  /**
+   * Closes each socket as `restart` does, as soon as nothing but subscriptions is under way on it: in batches, 5,000 in
+   * four seconds.
+   */
   async retire(): Promise<void> {
     const retiring: Promise<void>[] = [];
     for (const connection of this.#connections) {
@@ -121,6 +111,7 @@ class GraphqlWebsockets implements GraphqlSockets {
     await Promise.all(retiring);
   }
 
+  /** Takes no new sockets, and closes all as `restart` does. */
   async stop(): Promise<void> {
     this.#options.server.off('upgrade', this.#upgrade);
     clearInterval(this.#beats);

@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { createGraphqlSockets } from '../../../src/server/ws/websocket-server.js';
+import { GraphqlSockets } from '../../../src/server/ws/websocket-server.js';
 
 test('upgrades that come together are begun a few in each turn of the event loop, lanes in turn', async () => {
   const server = new EventEmitter();
@@ -17,7 +17,7 @@ test('upgrades that come together are begun a few in each turn of the event loop
   };
   const laneOf = ({ url }: { readonly url: string }) => url;
   const connections = { reading: { forget: () => undefined } };
-  const sockets = createGraphqlSockets({ server, shutdown, laneOf, connections } as never);
+  const sockets = new GraphqlSockets({ server, shutdown, laneOf, connections } as never);
   onTestFinished(() => sockets.stop());
   const upgrade = (url: string) => {
     const socket = new PassThrough().resume();
