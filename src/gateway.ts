@@ -14,7 +14,7 @@ import { showLastAccepted } from './events/deliveries/last-accepted.js';
 import { createLiveDeliveries } from './events/deliveries/live-deliveries.js';
 import { RecentDeliveries } from './events/deliveries/recent-deliveries.js';
 import { createLog } from './events/log/log.js';
-import { startRelay, type Relay } from './events/relay/relay.js';
+import { Relay } from './events/relay/relay.js';
 import type { PublisherOptions } from './events/relay/publisher.js';
 import { createReceiver } from './events/webhooks/receiver.js';
 import { createSecrets } from './events/secrets/secrets.js';
@@ -257,7 +257,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
 /** Only where there can be other replicas. */
 function relayOf({ natsServers }: GatewayConfig, options: PublisherOptions): Relay | undefined {
   const isShared = options.database.engine === 'postgres';
-  return natsServers && isShared ? startRelay({ ...options, servers: natsServers }) : undefined;
+  return natsServers && isShared ? new Relay({ ...options, servers: natsServers }) : undefined;
 }
 
 /** The version of this package, whose file lies beside `src` as beside `dist`. */

@@ -77,7 +77,7 @@ export interface FeedOptions {
   readonly cursors: Cursors;
   readonly telemetry: Telemetry;
   /** Brings what another replica has read. */
-  readonly relay?: Relay | undefined;
+  readonly relay?: Pick<Relay, 'listen'> | undefined;
   /** How many recent events stay in memory for subscribers that are a little behind. */
   readonly recent?: number;
   /** When to give up on an event that cannot be read or rendered; the retrier has a default. */

@@ -16,7 +16,7 @@ export interface TailOptions {
   readonly telemetry: Telemetry;
   readonly retrier: Retrier;
   /** Brings what others have read; without it, all is read from the database. */
-  readonly relay?: Relay | undefined;
+  readonly relay?: Pick<Relay, 'listen'> | undefined;
   /** How many recent entries stay in memory; `defaultRecent` if omitted. */
   readonly recent?: number | undefined;
 }

@@ -7,16 +7,6 @@ import { openNatsStream, type NatsStream } from './nats-stream.js';
 import { Publisher, type PublisherOptions } from './publisher.js';
 import { openStretch, type RelayedStretch } from './stretch.js';
 
-/** Carries committed entries to all replicas, as fast as it can and no more than that: the log is in the database. */
-export interface Relay {
-  /**
-   * Calls `hear` with each stretch of entries that comes, in order but perhaps not all, and with undefined when the relay
-   * is away. Returns a function that stops it.
-   */
-  listen(hear: Hear): () => void;
-  stop(): Promise<void>;
-}
-
 type Hear = (stretch: RelayedStretch | undefined) => void;
 
 /** `PublisherOptions`, and the NATS servers that carry the entries. */
@@ -27,12 +17,11 @@ export interface RelayOptions extends PublisherOptions {
 const firstPauseMs = 200;
 const maxPauseMs = 5_000;
 
-/** A relay by NATS JetStream. It connects in the background, again and again: that it is away is no failure. */
-export function startRelay(options: RelayOptions): Relay {
-  return new NatsRelay(options);
-}
-
-class NatsRelay implements Relay {
+/**
+ * Carries committed entries to all replicas by NATS JetStream, as fast as it can and no more than that: the log is in the
+ * database. It connects in the background, again and again: that it is away is no failure.
+ */
+export class Relay {
   readonly #options: RelayOptions;
   readonly #publisher: Publisher;
   readonly #outage: OutageLog;
@@ -57,6 +46,10 @@ class NatsRelay implements Relay {
     void this.#run();
   }
 
+  /**
+   * Calls `hear` with each stretch of entries that comes, in order but perhaps not all, and with undefined when the relay
+   * is away. Returns a function that stops it.
+   */
   listen(hear: Hear): () => void {
     this.#hearers.add(hear);
     return () => void this.#hearers.delete(hear);

@@ -6,7 +6,7 @@ import type { RelayedStretch } from './stretch.js';
 
 /** The relay whose entries are put in order after `place`, and who is told when some have come, or are lacking. */
 export interface RelayedEntriesOptions {
-  readonly relay: Relay;
+  readonly relay: Pick<Relay, 'listen'>;
   readonly telemetry: Telemetry;
   /** How far the log has been read. */
   place(): Place;

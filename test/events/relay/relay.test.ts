@@ -4,7 +4,7 @@ import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createFeed } from '../../../src/events/feed/feed.js';
 import type { Log } from '../../../src/events/log/log.js';
-import { startRelay, type Relay } from '../../../src/events/relay/relay.js';
+import { Relay } from '../../../src/events/relay/relay.js';
 import { openStretch, sealRows } from '../../../src/events/relay/stretch.js';
 import { createCursors } from '../../../src/graphql/relay/relay.js';
 import { createSealer, digest } from '../../../src/lib/sealer.js';
@@ -72,7 +72,7 @@ describe.skipIf(noPostgres ?? noNats)('the relay', () => {
   /** A process that follows the log; `through` stands between it and its relay. */
   async function openReplica({
     address = nats.address,
-    through = (relay: Relay): Relay => relay,
+    through = (relay: Pick<Relay, 'listen'>): Pick<Relay, 'listen'> => relay,
     readBy = (log: Log): Log => log,
   } = {}) {
     const { database, log: own, stop } = await openTestLog(url);
@@ -80,7 +80,7 @@ describe.skipIf(noPostgres ?? noNats)('the relay', () => {
     const lines: string[] = [];
     const telemetry = createTelemetry('info', { write: (line) => void lines.push(line) });
     const servers = { servers: [address], tls: false };
-    const relay = startRelay({ servers, log, database, sealer, telemetry });
+    const relay = new Relay({ servers, log, database, sealer, telemetry });
     const feed = await createFeed({ log, database, cursors, telemetry, relay: through(relay) });
     stops.push(async () => {
       feed.stop();
@@ -196,8 +196,7 @@ describe.skipIf(noPostgres ?? noNats)('the relay', () => {
 
   test('has the database read after a gap, and is in step again', async () => {
     let isDropping = false;
-    const through = (relay: Relay): Relay => ({
-      ...relay,
+    const through = (relay: Pick<Relay, 'listen'>): Pick<Relay, 'listen'> => ({
       listen: (hear) => relay.listen((stretch) => (isDropping ? undefined : hear(stretch))),
     });
     const [whole, holed] = [await openReplica(), await openReplica({ through })];
