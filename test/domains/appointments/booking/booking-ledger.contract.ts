@@ -203,8 +203,8 @@ export function ledgerContract(freshUrl: () => Promise<string>): void {
     expect([posts(), await list()]).toEqual([1, [unconfirmed]]);
   });
 
-  /** How long a call takes: enough to hide a table meanwhile, even on a busy machine. */
-  const callMs = 1_000;
+  /** How long a call takes, by the clock of the sandbox: until a test has that pass. */
+  const callMs = 60_000;
 
   /** Hides a table until the returned function is called. */
   const hideTable = async (table = 'bookings') => {
@@ -226,12 +226,12 @@ export function ledgerContract(freshUrl: () => Promise<string>): void {
     const inProgress = booked({ idempotencyKey: 'k' });
     await expect.poll(posts, { timeout: 10_000 }).toBe(1);
     const restoreTable = await hideTable();
-    const restored = sleep(2_000).then(restoreTable);
+    await sandbox.clock.advance(callMs);
     const made = await inProgress;
     expect(made.confirmation).toBe('CONFIRMED');
     expect(await booked({ idempotencyKey: 'k' })).toEqual(made);
     expect(await book({ idempotencyKey: 'k', appointment: other })).toEqual({ conflict: true });
-    await restored;
+    await restoreTable();
     expect((await list())[0]!.confirmation).toBe('UNCONFIRMED');
     expect(await booked({ idempotencyKey: 'k' })).toEqual(made);
     await expect.poll(list, { timeout: 15_000 }).toEqual([made]);
@@ -243,6 +243,7 @@ export function ledgerContract(freshUrl: () => Promise<string>): void {
     const inProgress = book({ idempotencyKey: 'k' });
     await expect.poll(posts, { timeout: 10_000 }).toBe(1);
     const restoreTable = await hideTable();
+    await sandbox.clock.advance(callMs);
     expect(await inProgress).toEqual({ refused: 422 });
     expect(await book({ idempotencyKey: 'k' })).toEqual({ refused: 422 });
     await restoreTable();
@@ -255,6 +256,7 @@ export function ledgerContract(freshUrl: () => Promise<string>): void {
     const inProgress = booked({ idempotencyKey: 'k' });
     await expect.poll(posts, { timeout: 10_000 }).toBe(1);
     await replica.database.stop();
+    await sandbox.clock.advance(callMs);
     const made = await inProgress;
     expect(made.confirmation).toBe('CONFIRMED');
     await replica.ledger.stop();
@@ -269,9 +271,11 @@ export function ledgerContract(freshUrl: () => Promise<string>): void {
     const inProgress = booked();
     await expect.poll(posts, { timeout: 10_000 }).toBe(1);
     const restoreTable = await hideTable();
-    const restored = sleep(1_200).then(restoreTable);
-    await replica.ledger.stop();
-    await restored;
+    const stopped = replica.ledger.stop();
+    await sandbox.clock.advance(callMs);
+    await sleep(700); // after which a retry of a ledger that goes on would be a second away
+    await restoreTable();
+    await stopped;
     expect(await list()).toEqual([await inProgress]);
     expect((await inProgress).confirmation).toBe('CONFIRMED');
   });
@@ -281,6 +285,7 @@ export function ledgerContract(freshUrl: () => Promise<string>): void {
     const inProgress = booked();
     await expect.poll(posts, { timeout: 10_000 }).toBe(1);
     const restoreTable = await hideTable();
+    await sandbox.clock.advance(callMs);
     const made = await inProgress;
     await sleep(3_500); // after which the pauses are longer than it takes to stop
     await restoreTable();
