@@ -3,8 +3,9 @@
  * only if the sources differ from those of the last build, so that `npm start` is quick but never runs outdated code.
  * Sources are compared by content, since a checkout or a copy may set any timestamp.
  */
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { buildDocs, docsSources } from './docs-pages.js';
@@ -36,19 +37,23 @@ function fingerprint() {
 }
 
 /** Runs a tool of `node_modules`; throws if it fails. */
-function run(tool, ...options) {
-  const { status } = spawnSync(process.execPath, [`node_modules/${tool}`, ...options], { stdio: 'inherit' });
+async function run(tool, ...options) {
+  const child = spawn(process.execPath, [`node_modules/${tool}`, ...options], { stdio: 'inherit' });
+  const end = () => child.kill();
+  process.once('exit', end);
+  const [status] = await once(child, 'exit');
+  process.off('exit', end);
   if (status !== 0) throw new Error(`${tool} failed`);
 }
 
 /**
- * Each step builds its part into the folder `out`, in this order.
+ * Each step builds its part into the folder `out`, beside the others.
  *
- * @type {readonly ((out: string) => void | Promise<void>)[]}
+ * @type {readonly ((out: string) => Promise<void>)[]}
  */
 const steps = [
-  (out) => {
-    vite('.ci/bundle.js', out);
+  async (out) => {
+    await vite('.ci/bundle.js', out, '--emptyOutDir=false'); // else it would remove what the others have built
     chmodSync(join(out, 'main.js'), 0o755); // the package's `bin`
   },
   (out) => vite('src/console/vite.config.ts', join(out, 'console')),
@@ -56,8 +61,9 @@ const steps = [
   (out) => run('../.ci/client-package.js', out),
 ];
 
-function vite(config, out) {
-  run('vite/bin/vite.js', 'build', '--config', config, '--outDir', resolve(out), '--logLevel', 'warn');
+function vite(config, out, ...more) {
+  const options = ['--config', config, '--outDir', resolve(out), '--logLevel', 'warn', ...more];
+  return run('vite/bin/vite.js', 'build', ...options);
 }
 
 /** Builds beside the old build, and takes its place when all is whole: a build that fails changes nothing. */
@@ -70,7 +76,9 @@ async function build(sources) {
   try {
     if (!existsSync('node_modules/vite'))
       throw new Error('it needs the packages for development: npm ci --include=dev');
-    for (const step of steps) await step(next);
+    const ended = await Promise.allSettled(steps.map((step) => step(next)));
+    const failed = ended.find(({ status }) => status === 'rejected');
+    if (failed) throw failed.reason;
     writeFileSync(join(next, fingerprintFile), sources);
   } catch (error) {
     console.error(`The build failed, and the one before stays: ${error.message}`);
