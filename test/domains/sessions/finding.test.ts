@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Grants } from '../../../src/domains/sessions/grants.js';
 import { randomBytes } from 'node:crypto';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -218,12 +217,15 @@ describe.each(engines)('a session on %s', (engine, createUrl) => {
     const { schema } = database.kysely;
     await schema.alterTable('sessions').renameTo('away').execute();
     const attempts = vi.spyOn(database.kysely, 'deleteFrom');
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
     sessions.revoke(session.caller.sessionId);
     await vi.waitFor(() => expect(attempts.mock.calls.length).toBeGreaterThan(1), 20_000);
     sessions.stop();
     const before = attempts.mock.calls.length;
     await schema.alterTable('away').renameTo('sessions').execute();
-    await sleep(4_000); // longer than the longest pause between two attempts
+    await vi.advanceTimersByTimeAsync(5_000); // longer than the longest pause between two attempts
+    vi.useRealTimers();
     expect(attempts).toHaveBeenCalledTimes(before);
     expect(await sessions.find(token)).toBeUndefined();
   });
