@@ -39,8 +39,8 @@ function fingerprint() {
 /** Runs a tool of `node_modules`; throws if it fails. */
 async function run(tool, ...options) {
   // In a group of its own, which ends as a whole, with what the tool has started.
-  const settings = { stdio: 'inherit', detached: true };
-  const child = spawn(process.execPath, [`node_modules/${tool}`, ...options], settings);
+  const own = { stdio: 'inherit', detached: true };
+  const child = spawn(process.execPath, [`node_modules/${tool}`, ...options], own);
   const end = () => process.kill(-child.pid, 'SIGKILL');
   process.prependOnceListener('exit', end); // before what it has built is removed
   const [status] = await once(child, 'exit');
