@@ -41,6 +41,7 @@ async function run(tool, ...options) {
   // In a group of its own, which ends as a whole, with what the tool has started.
   const own = { stdio: 'inherit', detached: true };
   const child = spawn(process.execPath, [`node_modules/${tool}`, ...options], own);
+  await once(child, 'spawn');
   const end = () => process.kill(-child.pid, 'SIGKILL');
   process.prependOnceListener('exit', end); // before what it has built is removed
   const [status] = await once(child, 'exit');
@@ -74,7 +75,7 @@ async function build(sources) {
   const [next, old] = [`dist.${process.pid}`, `dist.${process.pid}.old`];
   const remove = (folder) => rmSync(folder, { recursive: true, force: true });
   process.once('exit', () => [next, old].forEach(remove));
-  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1));
   try {
     if (!existsSync('node_modules/vite'))
       throw new Error('it needs the packages for development: npm ci --include=dev');

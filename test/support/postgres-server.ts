@@ -266,9 +266,15 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const originFolder = join(directory, 'postgres');
   await mkdir(originFolder);
   let origin: Promise<Installation> | undefined;
+  const again = async (error: unknown): Promise<never> => {
+    origin = undefined; // the next test has another try
+    await rm(originFolder, { recursive: true, force: true });
+    await mkdir(originFolder);
+    throw error;
+  };
   let running: ReturnType<typeof startPostgres> | undefined;
   const answerTo = async (path: string | undefined): Promise<string> => {
-    if (path === '/origin') return JSON.stringify(await (origin ??= install(originFolder)));
+    if (path === '/origin') return JSON.stringify(await (origin ??= install(originFolder).catch(again)));
     // A run leaves hundreds of databases behind, each of which would be looked at once a minute.
     return (await (running ??= startPostgres(['autovacuum=off']))).url;
   };

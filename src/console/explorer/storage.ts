@@ -86,13 +86,17 @@ function withoutSecrets(name: string, value: unknown): unknown {
   return name === 'headers' ? null : withoutPassword(name, value);
 }
 
-/** Strings of a document, in both of GraphQL's ways, also one that is not closed yet. */
-const strings = /"""[^]*?(?:"""|$)|"(?:[^"\\\n]|\\.)*"?/g;
+/** Strings of a document, in both of GraphQL's ways, also one that is not closed yet; and comments, which may have quotes. */
+const strings = /#[^\n]*|"""(?:\\"""|[^])*?(?:"""|$)|"(?:[^"\\\n]|\\.)*"?/g;
 
 /** A tab or an entry of the history without what signs a user in: any string or variable may be the password. */
 function withoutPassword(_: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || !('query' in value)) return value;
   const { query } = value;
   if (typeof query !== 'string' || !/\bsignIn\b/.test(query)) return value;
-  return { ...value, query: query.replace(strings, '""'), variables: null };
+  return { ...value, query: query.replace(strings, emptied), variables: null };
+}
+
+function emptied(text: string): string {
+  return text.startsWith('#') ? '#' : '""';
 }

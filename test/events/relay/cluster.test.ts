@@ -259,7 +259,7 @@ describe.skipIf(noPostgres ?? noNats)('gateways on a cluster of three NATS serve
   const isShown = ({ type }: Event) => type !== 'shipment.weighed';
 
   // In a test of its own: were it repeated together with the next one, there would be four by then.
-  test('have Postgres asked for some rows by one gateway', { timeout: 60_000 }, async () => {
+  test('have Postgres asked for some rows by one gateway', { timeout: 120_000 }, async () => {
     alone = await rowsEach();
     expect(alone).toBeGreaterThanOrEqual(1);
   });
