@@ -29,7 +29,6 @@ const strokes: Readonly<Record<string, string>> = {
   ð: 'd',
   ħ: 'h',
   ŧ: 't',
-  ı: 'i',
   æ: 'ae',
   œ: 'oe',
 };
@@ -40,5 +39,5 @@ const strokes: Readonly<Record<string, string>> = {
  */
 export function foldLoosely(text: string): string {
   const plain = foldCodePoints(text.normalize('NFKD').replace(passedOver, '').toUpperCase());
-  return plain.replace(/[øłđðħŧıæœ]/g, (letter) => strokes[letter]!);
+  return plain.replace(/[øłđðħŧæœ]/g, (letter) => strokes[letter]!);
 }

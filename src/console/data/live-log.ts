@@ -1,7 +1,8 @@
 import { createStore, type Store } from './store.js';
 
 /** The two families of webhooks. */
-export type Family = 'shipments' | 'payments';
+export const families = ['shipments', 'payments'] as const;
+export type Family = (typeof families)[number];
 
 /** What the plot counts: stored events by family, and deliveries that became none by outcome. */
 export type Series = Family | 'skipped' | 'duplicate' | 'refused';

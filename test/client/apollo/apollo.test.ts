@@ -146,27 +146,21 @@ interface Deliveries {
   };
 }
 
+/** A live list with a page of one shipment, and what else is selected of it. */
+function shortList(more = ''): TypedDocumentNode<Lists, object> {
+  return gql(`{
+    liveCursor
+    shipments(first: 1) { edges { node { id revision updatedAt shipmentId ${more} } } }
+  }`);
+}
+
 test('keeps lists apart of which different fields are selected, so that neither has the other asked again', async () => {
   await proxied.emit(1, 'shp_one');
   await proxied.emit(1, 'shp_two');
   const trivium = proxied.connect();
   const execute = vi.spyOn(trivium, 'execute');
   const apollo = createApolloClient(trivium);
-  const brief: TypedDocumentNode<Lists, object> = gql`
-    {
-      liveCursor
-      shipments(first: 1) {
-        edges {
-          node {
-            id
-            revision
-            updatedAt
-            shipmentId
-          }
-        }
-      }
-    }
-  `;
+  const brief = shortList();
   const paged = apollo.watchQuery<Lists, object>({ query: documents.shipments, variables: { first: 1 } });
   const other = apollo.watchQuery<Lists, object>({ query: brief });
   const lengths = () =>
@@ -204,22 +198,7 @@ test('a live list can be read and written in the cache by the document as it is'
 });
 
 test('a list whose rows have a field of the application alone is live', async () => {
-  const query: TypedDocumentNode<Lists, object> = gql`
-    {
-      liveCursor
-      shipments(first: 1) {
-        edges {
-          node {
-            id
-            revision
-            updatedAt
-            shipmentId
-            isPicked @client
-          }
-        }
-      }
-    }
-  `;
+  const query = shortList('isPicked @client');
   await proxied.emit(1, 'shp_picked_1');
   const apollo = createApolloClient(proxied.connect(), {
     cache: { typePolicies: { Shipment: { fields: { isPicked: { read: () => false } } } } },

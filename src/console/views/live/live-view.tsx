@@ -1,7 +1,7 @@
 import { useState, type ReactElement } from 'react';
 import { describeConnection } from '../../app/connection-light.js';
 import { hrefOf } from '../../app/router.js';
-import type { Family, LiveEvent } from '../../data/live-log.js';
+import { families, type Family, type LiveEvent } from '../../data/live-log.js';
 import { useStore } from '../../data/store.js';
 import { useGateway } from '../../data/use-gateway.js';
 import { useLiveState } from '../../data/use-live.js';
@@ -13,7 +13,6 @@ import { MinutePlot } from './minute-plot.js';
 import { seriesNames } from './series.js';
 
 const shownEvents = 60;
-const families = ['shipments', 'payments'] as const;
 
 /** What is happening: the last hour as a plot, the newest events, and a button that proves that none is lost. */
 export function LiveView(): ReactElement {

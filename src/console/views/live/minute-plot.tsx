@@ -1,6 +1,13 @@
 import { useEffect, useMemo, useRef, type ReactElement } from 'react';
 import UPlot from 'uplot';
-import { minuteOf, shownMinutes, type Family, type LiveState, type Series } from '../../data/live-log.js';
+import {
+  families,
+  minuteOf,
+  shownMinutes,
+  type Family,
+  type LiveState,
+  type Series,
+} from '../../data/live-log.js';
 import { useLiveState } from '../../data/use-live.js';
 import { useNow } from '../../parts/clock.js';
 import { Disclosure } from '../../parts/disclosure.js';
@@ -55,7 +62,7 @@ export function MinutePlot(): ReactElement {
 }
 
 function isFamily(series: Series): series is Family {
-  return series === 'shipments' || series === 'payments';
+  return families.some((family) => family === series);
 }
 
 interface MinuteTableProps {
