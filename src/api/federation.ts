@@ -1,7 +1,8 @@
 import type { Resolvers } from '../generated/resolvers.js';
 import { requireCaller } from '../graphql/caller.js';
 import { GatewayError } from '../graphql/errors.js';
-import { fromGlobalId, maxEntities } from '../graphql/relay/relay.js';
+import { fromGlobalId } from '../graphql/relay/global-id.js';
+import { maxEntities } from '../graphql/relay/page-size.js';
 import { member } from '../lib/json.js';
 import type { Context } from './context.js';
 import { findEach, findByType, isNodeType, type Node } from './nodes.js';

@@ -11,7 +11,7 @@ import type { Session } from '../domains/sessions/session.js';
 import type { Sessions } from '../domains/sessions/sessions.js';
 import type { Database } from '../store/database.js';
 import type { Telemetry } from '../lib/telemetry/telemetry.js';
-import { userCaller, type MemoryLedger } from '../lib/memory/ledger.js';
+import { userCaller, type MemoryLedger } from '../lib/memory/memory-ledger.js';
 import { createApp } from './app.js';
 import { createAllowedOrigins, ownOrigins } from './operation/allowed-origins.js';
 import { createBoundedServer } from './bounded-server.js';

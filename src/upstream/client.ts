@@ -12,10 +12,10 @@ import { type FailureDetails, type FailureReason, UpstreamError, type UpstreamNa
 import { createGuard, type Guard } from './circuit-breaker.js';
 import { type Account, createQuota } from './hourly-quota.js';
 import { createPerCaller } from '../lib/cache/per-caller.js';
-import { isLimit, secondsToWait } from './rate-limit-headers.js';
+import { isLimit, secondsToWait } from './retry-after.js';
 import { Pace } from '../lib/async/pace.js';
 import { hasMoreValues, heapOfJson } from '../lib/json-size.js';
-import type { Holding } from '../lib/memory/ledger.js';
+import type { Holding } from '../lib/memory/memory-ledger.js';
 import type { RateLimit } from '../lib/rate-limit.js';
 import type { Signal } from '../lib/async/abort.js';
 import { endSpan, failSpan, sendTrace, traceCall, type TracedWork } from '../lib/telemetry/tracing.js';

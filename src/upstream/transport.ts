@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { brotliDecompress, inflateRaw, unzip } from 'node:zlib';
 import { errors, type Dispatcher } from 'undici';
 import { Chunks } from '../lib/chunks.js';
-import type { Holding } from '../lib/memory/ledger.js';
+import type { Holding } from '../lib/memory/memory-ledger.js';
 import type { Deadline } from './deadline.js';
 import { type FailureReason, UpstreamError, type UpstreamName } from './errors.js';
 

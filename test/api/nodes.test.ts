@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { findEach } from '../../src/api/nodes.js';
 import { isTurnShort } from '../../src/lib/async/pace.js';
-import { createFieldTally } from '../../src/server/operation/cost/list-cost.js';
+import { createFieldTally } from '../../src/server/operation/cost/field-tally.js';
 
 test('only an operation that looks for many objects leaves a long turn to others', async () => {
   const find = vi.fn<() => Promise<null>>(() => Promise.resolve(null));

@@ -9,13 +9,13 @@ import { createFeed, type Feed } from '../../src/events/feed/feed.js';
 import { createLog } from '../../src/events/log/log.js';
 import type { Grant, Resolvers } from '../../src/generated/resolvers.js';
 import { recordDeliveries } from '../../src/api/webhook-families.js';
-import { createCursors } from '../../src/graphql/relay/relay.js';
+import { createCursors } from '../../src/graphql/relay/cursors.js';
 import { createSealer } from '../../src/lib/sealer.js';
 import { Fanout } from '../../src/server/live/fanout.js';
 import type { Outlet } from '../../src/server/live/outlet.js';
 import { OperationRules } from '../../src/server/operation/operation-rules.js';
 import { openDatabase } from './database.js';
-import { MemoryLedger } from '../../src/lib/memory/ledger.js';
+import { MemoryLedger } from '../../src/lib/memory/memory-ledger.js';
 import { createTelemetry } from '../../src/lib/telemetry/telemetry.js';
 
 /** The gateway's own log and feed, on the database at `url`. */

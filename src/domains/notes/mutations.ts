@@ -6,7 +6,8 @@ import type {
   UpdateNoteInput,
   UserError,
 } from '../../generated/resolvers.js';
-import { type Edge, idOf } from '../../graphql/relay/relay.js';
+import type { Edge } from '../../graphql/relay/connection.js';
+import { idOf } from '../../graphql/relay/global-id.js';
 import { faultOfCall, type Refused, UpstreamError } from '../../upstream/errors.js';
 import type { NotesAccess } from './notes.js';
 import {

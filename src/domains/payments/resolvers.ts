@@ -6,8 +6,10 @@ import type { LogEntry } from '../../events/log/log.js';
 import { SecretLost } from '../../events/secrets/rotation.js';
 import type { Secrets } from '../../events/secrets/secrets.js';
 import type { PaymentUpdateFilter, Resolvers } from '../../generated/resolvers.js';
-import { rowConnection, toGlobalId, type Cursors, type RowQuery } from '../../graphql/relay/relay.js';
-import type { PaymentsClient } from './client.js';
+import { rowConnection, type RowQuery } from '../../graphql/relay/connection.js';
+import { toGlobalId } from '../../graphql/relay/global-id.js';
+import type { Cursors } from '../../graphql/relay/cursors.js';
+import type { PaymentsClient } from './service/client.js';
 import type { Payment, PaymentEvent } from '../../models/payment.js';
 import { paymentPosition, withLivemodeOf, toPayment, type Payments, type PaymentState } from './family.js';
 

@@ -9,7 +9,7 @@ import {
   type TracedWork,
 } from '../../lib/telemetry/tracing.js';
 import { heapOfJson } from '../../lib/json-size.js';
-import { endpointCaller, type MemoryLedger } from '../../lib/memory/ledger.js';
+import { endpointCaller, type MemoryLedger } from '../../lib/memory/memory-ledger.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import { createWarnings, type Warn } from '../../lib/telemetry/rate-limited-log.js';
 import { TooManyWaiting } from '../../lib/async/coalesced-read.js';

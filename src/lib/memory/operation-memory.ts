@@ -1,4 +1,4 @@
-import type { Holding, MemoryLedger } from './ledger.js';
+import type { Holding, MemoryLedger } from './memory-ledger.js';
 
 /** What one operation holds, for whoever reads on its behalf. */
 export class OperationMemory {

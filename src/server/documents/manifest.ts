@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import { stat, readFile } from 'node:fs/promises';
 import { Source, stripIgnoredCharacters, TokenKind } from 'graphql';
 import { isObject, withoutMark } from '../../lib/json.js';
-import { tokensOf } from '../operation/cost/tokens.js';
+import { tokensOf } from '../operation/cost/document-tokens.js';
 
 /** The documents of a manifest: what each of their names stands for. */
 export interface Manifest {

@@ -10,7 +10,7 @@ import type {
 import { GraphQLError, Kind, type DocumentNode } from 'graphql';
 import type { Context } from '../../api/context.js';
 import { NotSignedIn } from '../../graphql/errors.js';
-import { userCaller } from '../../lib/memory/ledger.js';
+import { userCaller } from '../../lib/memory/memory-ledger.js';
 import { rateLimitHeaders } from '../../lib/rate-limit.js';
 import type { Admission } from '../operation/admission.js';
 import type { Callers } from '../operation/authenticate.js';

@@ -18,7 +18,7 @@ import type { TrustedDocuments } from '../documents/trusted-documents.js';
 import type { Session } from '../../domains/sessions/session.js';
 import { lookUpFailed, type OperationMetrics } from '../operation/operation-metrics.js';
 import { operationSignal } from '../operation/operation-deadline.js';
-import { userCaller, type Holding } from '../../lib/memory/ledger.js';
+import { userCaller, type Holding } from '../../lib/memory/memory-ledger.js';
 import type { OperationMemory } from '../../lib/memory/operation-memory.js';
 import {
   holdAnswer,

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import proxyAddress from '@fastify/proxy-addr';
 import type { FastifyRequest } from 'fastify';
 import { networkOf } from '../../domains/sessions/network.js';
-import { networkCaller } from '../../lib/memory/ledger.js';
+import { networkCaller } from '../../lib/memory/memory-ledger.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 
 const forgotten =

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { networkOf } from '../../domains/sessions/network.js';
 import { noteArrival } from '../../lib/async/pace.js';
-import { networkCaller, type Holding, type MemoryLedger } from '../../lib/memory/ledger.js';
+import { networkCaller, type Holding, type MemoryLedger } from '../../lib/memory/memory-ledger.js';
 import { createWarnings, type Warn } from '../../lib/telemetry/rate-limited-log.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import { ReadingTurns, type Brought } from './reading-turns.js';

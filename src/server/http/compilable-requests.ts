@@ -4,7 +4,7 @@ import { noDocument, requestedDocument, type RequestedDocument } from '../docume
 import type { TrustedDocuments } from '../documents/trusted-documents.js';
 import type { Admitted, CompiledDocuments } from '../operation/compiled-documents.js';
 import type { Variables } from '../operation/cost/document-limits.js';
-import type { Costs } from '../operation/cost/query-cost.js';
+import type { Costs } from '../operation/cost/operation-cost.js';
 import { parsePlain, type PlainRequest } from './plain-request.js';
 
 /** How requests with the same body are answered, unless the document is forgotten. */

@@ -6,7 +6,7 @@ import { rateLimitHeaders } from '../../lib/rate-limit.js';
 import { createCache } from '../../lib/cache/cache.js';
 import type { TrustedDocuments } from '../documents/trusted-documents.js';
 import { CompiledDocuments } from '../operation/compiled-documents.js';
-import type { Costs } from '../operation/cost/query-cost.js';
+import type { Costs } from '../operation/cost/operation-cost.js';
 import { maxCharacters } from '../operation/cost/document-limits.js';
 import type { OperationMetrics } from '../operation/operation-metrics.js';
 import { whenClosed } from '../operation/when-closed.js';

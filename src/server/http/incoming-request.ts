@@ -2,7 +2,7 @@ import { IncomingMessage } from 'node:http';
 import { isTurnShort } from '../../lib/async/pace.js';
 import { maxBodyBytes } from '../../lib/body-limit.js';
 import { Block, blockLength } from '../../lib/chunks.js';
-import type { Holding } from '../../lib/memory/ledger.js';
+import type { Holding } from '../../lib/memory/memory-ledger.js';
 import { longReading, type Admission } from '../operation/admission.js';
 import type { ReadingTurns } from './reading-turns.js';
 import { pathOf } from './request-guards.js';

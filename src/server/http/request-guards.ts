@@ -1,7 +1,7 @@
 import { STATUS_CODES, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { isIP, type Socket } from 'node:net';
 import { Pace } from '../../lib/async/pace.js';
-import type { Holding, MemoryLedger } from '../../lib/memory/ledger.js';
+import type { Holding, MemoryLedger } from '../../lib/memory/memory-ledger.js';
 import { maxBodyBytes } from '../../lib/body-limit.js';
 import { longReading } from '../operation/admission.js';
 import { noStore, requestId } from './response-headers.js';

@@ -6,7 +6,7 @@ import type { Callers } from '../operation/authenticate.js';
 import { isCompressed } from '../../events/webhooks/request.js';
 import type { Database } from '../../store/database.js';
 import { heapOfJson } from '../../lib/json-size.js';
-import type { Holding } from '../../lib/memory/ledger.js';
+import type { Holding } from '../../lib/memory/memory-ledger.js';
 import { OverloadedRequest, type Admission } from '../operation/admission.js';
 import {
   answerTypeFor,

@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { Pace } from '../../lib/async/pace.js';
-import { endpointCaller } from '../../lib/memory/ledger.js';
+import { endpointCaller } from '../../lib/memory/memory-ledger.js';
 import type { Receiver } from '../../events/webhooks/receiver.js';
 import type { ClientConnections } from './client-connections.js';
 import { respond, webhookPrefix } from './request-guards.js';

@@ -13,7 +13,7 @@ import { GatewayError } from '../../graphql/errors.js';
 import { Unrenderable } from '../../events/feed/retrier.js';
 import type { Member, Rendering } from '../../events/feed/member.js';
 import { isObject } from '../../lib/json.js';
-import { userCaller, type MemoryLedger } from '../../lib/memory/ledger.js';
+import { userCaller, type MemoryLedger } from '../../lib/memory/memory-ledger.js';
 import { createSubscriptionQuota, weigh, type SubscriptionQuota } from './subscription-quota.js';
 import type { Metrics, Value } from '../../lib/telemetry/metrics.js';
 import type { Outlet } from './outlet.js';

@@ -6,7 +6,7 @@ import {
   type OperationDefinitionNode,
 } from 'graphql';
 import type { Variables } from '../operation/cost/document-limits.js';
-import { declaredOf } from '../operation/cost/query-cost.js';
+import { declaredOf } from '../operation/cost/operation-cost.js';
 import type { OperationRules } from '../operation/operation-rules.js';
 import { requestedDocument } from '../documents/requested-document.js';
 import type { TrustedDocuments } from '../documents/trusted-documents.js';

@@ -1,6 +1,6 @@
 import type { DocumentNode } from 'graphql';
 import type { Selection } from '../../events/feed/selection.js';
-import { userCaller, type Holding, type MemoryLedger } from '../../lib/memory/ledger.js';
+import { userCaller, type Holding, type MemoryLedger } from '../../lib/memory/memory-ledger.js';
 import { heapOfDocument, maxCost } from '../operation/cost/document-limits.js';
 
 /** Accounts for what each user's subscriptions take up, memory and work, so that nobody takes up all of it. */

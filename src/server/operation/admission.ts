@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { Pace } from '../../lib/async/pace.js';
 import { Turns } from '../../lib/async/turns.js';
-import type { MemoryLedger } from '../../lib/memory/ledger.js';
+import type { MemoryLedger } from '../../lib/memory/memory-ledger.js';
 import { OperationMemory } from '../../lib/memory/operation-memory.js';
 
 /** Admits operations, whichever way they come: each waits for its turn, and holds memory until it ends. */

@@ -14,7 +14,7 @@ import { Pace } from '../../lib/async/pace.js';
 import { createCache } from '../../lib/cache/cache.js';
 import { fragmentsOf } from './cost/cost-estimate.js';
 import { heapOfDocument, type Variables } from './cost/document-limits.js';
-import type { Costs } from './cost/query-cost.js';
+import type { Costs } from './cost/operation-cost.js';
 
 /** A document that may be compiled. */
 export interface Admitted {

@@ -26,7 +26,7 @@ import { GatewayError, SessionEnded } from '../../graphql/errors.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import { createCache } from '../../lib/cache/cache.js';
 import { digest } from '../../lib/sealer.js';
-import { createCosts, type Costs } from './cost/query-cost.js';
+import { createCosts, type Costs } from './cost/operation-cost.js';
 import { comparesMoreThan } from './cost/field-comparisons.js';
 import {
   heapOfDocument,

@@ -14,7 +14,7 @@ import type { Sessions } from '../../domains/sessions/sessions.js';
 import type { Feed } from '../../events/feed/feed.js';
 import type { IncomingMessage } from 'node:http';
 import { rateLimitHeaders } from '../../lib/rate-limit.js';
-import { userCaller } from '../../lib/memory/ledger.js';
+import { userCaller } from '../../lib/memory/memory-ledger.js';
 import { LightAbortController } from '../../lib/async/abort.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import type { TrustedDocuments } from '../documents/trusted-documents.js';
@@ -33,7 +33,7 @@ import type { OperationRules } from '../operation/operation-rules.js';
 import { Answer } from './answer.js';
 import { completeId, serverSentEvents, multipart, type StreamFormat } from './stream-format.js';
 import { lastEventId, readOperation } from './stream-request.js';
-import { SharedBytes, Stream } from './stream.js';
+import { SharedBytes, StreamOutlet } from './stream-outlet.js';
 
 /** GraphQL by answers that stay open: subscriptions and queries, one a request. */
 export interface GraphqlStreams {
@@ -77,7 +77,7 @@ const maxStreamsPerUser = 1_000;
 /** Streams over the same fan-out as websockets. */
 export function createStreams(options: StreamOptions): GraphqlStreams {
   const { feed, shutdown, origins, admission, connections, callerOfRequest } = options;
-  const open = new Set<Stream>();
+  const open = new Set<StreamOutlet>();
   const users = new Map<string, number>();
   const shared = new Map(
     [serverSentEvents, multipart].map((format) => [format, new SharedBytes(format, feed.cursor)]),
@@ -86,13 +86,13 @@ export function createStreams(options: StreamOptions): GraphqlStreams {
   const beats = setInterval(() => open.forEach((stream) => stream.beat()), beatMs).unref();
 
   /** The stream of an answer, which counts until that is closed; undefined if its user has as many as may be. */
-  function openStream(answer: Answer, user: string): Stream | undefined {
+  function openStream(answer: Answer, user: string): StreamOutlet | undefined {
     const { ledger } = admission;
     const theirs = users.get(user) ?? 0;
     if (theirs >= maxStreamsPerUser) return undefined;
     users.set(user, theirs + 1);
     const leaving = ledger.open(user, 'leaving', () => answer.cut());
-    const stream = new Stream(answer, shared.get(answer.format)!, feed.cursor, leaving);
+    const stream = new StreamOutlet(answer, shared.get(answer.format)!, feed.cursor, leaving);
     open.add(stream);
     answer.onClose(() => {
       open.delete(stream);
@@ -143,7 +143,7 @@ async function findSession({ callers }: StreamOptions, { method, headers }: Fast
 async function run(
   options: StreamOptions,
   answer: Answer,
-  stream: Stream,
+  stream: StreamOutlet,
   session: Session | undefined,
   work: Work,
 ): Promise<void> {
@@ -199,7 +199,7 @@ type Following = ExecutionArgs & {
 async function follow(
   options: StreamOptions,
   answer: Answer,
-  stream: Stream,
+  stream: StreamOutlet,
   session: Session | undefined,
   { operation, ...args }: Following,
 ): Promise<void> {

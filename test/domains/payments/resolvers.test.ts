@@ -7,14 +7,14 @@ import type { Caller } from '../../../src/graphql/caller.js';
 import { systemClock } from '../../../src/lib/clock.js';
 import { createSecrets, type Secrets } from '../../../src/events/secrets/secrets.js';
 import type { PaymentUpdateFilter } from '../../../src/generated/resolvers.js';
-import { createPaymentsClient, type PaymentsClient } from '../../../src/domains/payments/client.js';
+import { createPaymentsClient, type PaymentsClient } from '../../../src/domains/payments/service/client.js';
 import {
   paymentNodes,
   paymentsResolvers,
   type PaymentsContext,
 } from '../../../src/domains/payments/resolvers.js';
 import { createPayments } from '../../../src/domains/payments/family.js';
-import { toGlobalId } from '../../../src/graphql/relay/relay.js';
+import { toGlobalId } from '../../../src/graphql/relay/global-id.js';
 import { createSealer } from '../../../src/lib/sealer.js';
 import { LightAbortController } from '../../../src/lib/async/abort.js';
 import { Reads } from '../../../src/store/sql/read-budget.js';

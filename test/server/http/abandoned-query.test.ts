@@ -5,12 +5,12 @@ import { createServer, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Context } from '../../../src/api/context.js';
-import { MemoryLedger } from '../../../src/lib/memory/ledger.js';
+import { MemoryLedger } from '../../../src/lib/memory/memory-ledger.js';
 import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
 import { TrustedDocuments } from '../../../src/server/documents/trusted-documents.js';
 import { CompiledQueries } from '../../../src/server/http/compiled-queries.js';
 import { createAdmission } from '../../../src/server/operation/admission.js';
-import { createCosts } from '../../../src/server/operation/cost/query-cost.js';
+import { createCosts } from '../../../src/server/operation/cost/operation-cost.js';
 import { createOperationMetrics } from '../../../src/server/operation/operation-metrics.js';
 import { scrape } from '../../support/metrics.js';
 

@@ -3,7 +3,7 @@ import { Agent, createServer as createHttpServer, get, request, type IncomingMes
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { Holding, MemoryLedger } from '../../../src/lib/memory/ledger.js';
+import { Holding, MemoryLedger } from '../../../src/lib/memory/memory-ledger.js';
 import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
 import { createClientConnections } from '../../../src/server/http/client-connections.js';
 import { createRequestClass } from '../../../src/server/http/incoming-request.js';

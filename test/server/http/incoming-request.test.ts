@@ -4,7 +4,7 @@ import { connect, type AddressInfo, type Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { MemoryLedger } from '../../../src/lib/memory/ledger.js';
+import { MemoryLedger } from '../../../src/lib/memory/memory-ledger.js';
 import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
 import { createAdmission } from '../../../src/server/operation/admission.js';
 import { createRequestClass } from '../../../src/server/http/incoming-request.js';

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { MemoryLedger } from '../../../src/lib/memory/ledger.js';
+import { MemoryLedger } from '../../../src/lib/memory/memory-ledger.js';
 import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
 import { IncomingRequest } from '../../../src/server/http/incoming-request.js';
 import { maxPipelined, oneAtATime } from '../../../src/server/http/request-guards.js';

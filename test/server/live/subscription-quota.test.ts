@@ -1,6 +1,6 @@
 import { parse } from 'graphql';
 import { expect, test } from 'vitest';
-import { MemoryLedger } from '../../../src/lib/memory/ledger.js';
+import { MemoryLedger } from '../../../src/lib/memory/memory-ledger.js';
 import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
 import { createSubscriptionQuota, weigh } from '../../../src/server/live/subscription-quota.js';
 

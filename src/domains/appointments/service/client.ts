@@ -13,7 +13,7 @@ import {
   type UpstreamRequest,
 } from '../../../upstream/client.js';
 import { readId } from '../../../upstream/find-field.js';
-import { createTokens, type Tokens, type Issued } from '../../../upstream/tokens.js';
+import { SharedToken, type Issued } from '../../../upstream/shared-token.js';
 import type { Appointment } from '../../../models/appointment.js';
 import type { Signal } from '../../../lib/async/abort.js';
 
@@ -84,7 +84,7 @@ class RestAppointmentsClient implements AppointmentsClient {
   readonly #options: AppointmentsClientOptions;
   readonly #service: Upstream;
   readonly #issuer: Upstream;
-  readonly #tokens: Tokens;
+  readonly #token: SharedToken;
   #forbiddenAt = -Infinity;
   isStopped = false;
 
@@ -94,7 +94,7 @@ class RestAppointmentsClient implements AppointmentsClient {
     this.#service = createUpstream({ ...options, name: 'appointments', callsAtOnce, sharedToken: true });
     this.#issuer = createUpstream({ ...options, name: 'issuer', baseUrl: authUrl, sharedToken: true });
     const key = digest(JSON.stringify([authUrl, clientId, scope]));
-    this.#tokens = createTokens({ ...options, issuer: 'issuer', key, obtain: this.#obtain });
+    this.#token = new SharedToken({ ...options, issuer: 'issuer', key, obtain: this.#obtain });
   }
 
   async book(appointment: NewAppointment, userId: string, signal?: Signal): Promise<BookingOutcome> {
@@ -102,7 +102,7 @@ class RestAppointmentsClient implements AppointmentsClient {
     let token = await this.#authorize(signal);
     let answer = await this.#post(booking, token);
     if (answer.status === 401) {
-      this.#tokens.discard(token);
+      this.#token.discard(token);
       token = await this.#authorize(signal);
       answer = await this.#post(booking, token);
     }
@@ -117,7 +117,7 @@ class RestAppointmentsClient implements AppointmentsClient {
 
   async stop(): Promise<void> {
     this.isStopped = true;
-    this.#tokens.stop();
+    this.#token.stop();
     await Promise.all([this.#service.stop(), this.#issuer.stop()]);
   }
 
@@ -146,7 +146,7 @@ class RestAppointmentsClient implements AppointmentsClient {
   /** A token. If none can be had, the error leaves no doubt that nothing was booked. */
   async #authorize(signal: Signal | undefined): Promise<string> {
     try {
-      return await this.#tokens.get(signal);
+      return await this.#token.get(signal);
     } catch (cause) {
       if (!(cause instanceof UpstreamError)) throw new NotSent(cause);
       const { reason, retryAfter } = cause;
@@ -174,7 +174,7 @@ class RestAppointmentsClient implements AppointmentsClient {
     const now = this.#options.clock.now();
     if (now - this.#forbiddenAt < forbiddenPauseMs) return;
     this.#forbiddenAt = now;
-    this.#tokens.suspect(token);
+    this.#token.suspect(token);
   }
 
   /** A 404 may mean an unknown patient, of which the user is told, or a wrong base address, which is for the log. */

@@ -1,14 +1,7 @@
 import { GatewayError } from '../../../graphql/errors.js';
-import {
-  type Connection,
-  type CursorPlace,
-  type Cursors,
-  type Edge,
-  type PageArguments,
-  pageSize,
-  toConnection,
-  toEdge,
-} from '../../../graphql/relay/relay.js';
+import { type Connection, type Edge, toConnection, toEdge } from '../../../graphql/relay/connection.js';
+import type { CursorPlace, Cursors } from '../../../graphql/relay/cursors.js';
+import { type PageArguments, pageSize } from '../../../graphql/relay/page-size.js';
 import { fingerprint } from './fingerprint.js';
 import type { Note } from '../../../models/note.js';
 import { maxLimit, type NoteList, type Page, type Pager, maxScannedNotes } from './pager.js';

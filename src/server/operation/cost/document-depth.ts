@@ -1,5 +1,5 @@
 import { GraphQLError, TokenKind, type Source } from 'graphql';
-import { tokensOf } from './tokens.js';
+import { tokensOf } from './document-tokens.js';
 
 /** A fragment, or all operations together. */
 interface Part {

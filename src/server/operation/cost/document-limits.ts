@@ -9,7 +9,7 @@ import {
 import type { Context } from '../../../api/context.js';
 import { OperationTooComplex } from '../../../graphql/errors.js';
 import { hasMoreValues, isDeeper, isLongerAsJson } from '../../../lib/json-size.js';
-import { tokensOf } from './tokens.js';
+import { tokensOf } from './document-tokens.js';
 import { nestingOf } from './document-depth.js';
 
 /** Values of variables, before coercion. */

@@ -1,4 +1,4 @@
-import type { Holding } from '../../../lib/memory/ledger.js';
+import type { Holding } from '../../../lib/memory/memory-ledger.js';
 
 /** A message comes in no more fragments; each takes so much in the heap, and at least so much on the wire. */
 export const maxFragments = 256;

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
-import type { Holding } from '../../../lib/memory/ledger.js';
+import type { Holding } from '../../../lib/memory/memory-ledger.js';
 import { pauseReading } from './pauses.js';
 
 /** The close code for a client too slow to keep up; it can resume. */

@@ -5,7 +5,7 @@ import type { Session } from '../../../domains/sessions/session.js';
 import type { Telemetry } from '../../../lib/telemetry/telemetry.js';
 import { isTurnShort } from '../../../lib/async/pace.js';
 import { heapOfJson } from '../../../lib/json-size.js';
-import { userCaller, type Holding } from '../../../lib/memory/ledger.js';
+import { userCaller, type Holding } from '../../../lib/memory/memory-ledger.js';
 import type { ReadingTurns, Source } from '../../http/reading-turns.js';
 import { longReading, type Admission } from '../../operation/admission.js';
 import { Arriving } from './arriving.js';

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { toGlobalId } from '../../../../src/graphql/relay/relay.js';
+import { toGlobalId } from '../../../../src/graphql/relay/global-id.js';
 import { NoteLists } from '../../../../src/domains/notes/paging/note-lists.js';
 import { createSightings } from '../../../../src/domains/notes/paging/page-index.js';
 import type { ListedPage, NotesClient } from '../../../../src/domains/notes/service/client.js';
 import { LightAbortController } from '../../../../src/lib/async/abort.js';
-import { MemoryLedger } from '../../../../src/lib/memory/ledger.js';
+import { MemoryLedger } from '../../../../src/lib/memory/memory-ledger.js';
 import { OperationMemory } from '../../../../src/lib/memory/operation-memory.js';
 import { createTelemetry } from '../../../../src/lib/telemetry/telemetry.js';
 import { startNotes } from '../operations.js';

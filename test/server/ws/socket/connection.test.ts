@@ -5,7 +5,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import type { Session } from '../../../../src/domains/sessions/session.js';
-import { MemoryLedger } from '../../../../src/lib/memory/ledger.js';
+import { MemoryLedger } from '../../../../src/lib/memory/memory-ledger.js';
 import { ReadingTurns } from '../../../../src/server/http/reading-turns.js';
 import { createAdmission } from '../../../../src/server/operation/admission.js';
 import { Connection } from '../../../../src/server/ws/socket/connection.js';

@@ -1,10 +1,10 @@
-import type { Clock } from '../../lib/clock.js';
-import { GatewayError } from '../../graphql/errors.js';
-import { LightAbortController, type Signal } from '../../lib/async/abort.js';
-import type { Telemetry } from '../../lib/telemetry/telemetry.js';
-import { faultOfCall, type Refused, UpstreamError } from '../../upstream/errors.js';
-import { findText } from '../../upstream/find-field.js';
-import { createUpstream } from '../../upstream/client.js';
+import type { Clock } from '../../../lib/clock.js';
+import { GatewayError } from '../../../graphql/errors.js';
+import { LightAbortController, type Signal } from '../../../lib/async/abort.js';
+import type { Telemetry } from '../../../lib/telemetry/telemetry.js';
+import { faultOfCall, type Refused, UpstreamError } from '../../../upstream/errors.js';
+import { findText } from '../../../upstream/find-field.js';
+import { createUpstream } from '../../../upstream/client.js';
 
 /** The only documented call of the payment service (`apis/webhooks.md` §4). */
 export interface PaymentsClient {

@@ -1,5 +1,5 @@
 import { Expendable } from './expendable.js';
-import { processLimits, type Limits } from './limits.js';
+import { processLimits, type Limits } from './process-limits.js';
 import type { Telemetry } from '../telemetry/telemetry.js';
 import { createWarnings } from '../telemetry/rate-limited-log.js';
 

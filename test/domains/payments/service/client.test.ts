@@ -1,15 +1,15 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { systemClock } from '../../../src/lib/clock.js';
+import { systemClock } from '../../../../src/lib/clock.js';
 import {
   createPaymentsClient,
   type PaymentsClient,
   type PaymentsSettings,
-} from '../../../src/domains/payments/client.js';
-import { LightAbortController } from '../../../src/lib/async/abort.js';
-import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
-import { abortedSignal } from '../../support/endings.js';
+} from '../../../../src/domains/payments/service/client.js';
+import { LightAbortController } from '../../../../src/lib/async/abort.js';
+import { createTelemetry } from '../../../../src/lib/telemetry/telemetry.js';
+import { abortedSignal } from '../../../support/endings.js';
 
 interface Seen {
   readonly method: string | undefined;

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isObjectType } from 'graphql';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createSchema } from '../../../support/schema.js';
-import { countLists } from '../../../../src/server/operation/cost/list-cost.js';
+import { countLists } from '../../../../src/server/operation/cost/field-tally.js';
 import { codesOf, startTestbed, type Testbed } from '../../../support/testbed.js';
 
 const numbered = (count: number, name: string) => Array.from({ length: count }, (_, at) => `${name}${at}`);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { endpointCaller, MemoryLedger, networkCaller } from '../../../src/lib/memory/ledger.js';
+import { endpointCaller, MemoryLedger, networkCaller } from '../../../src/lib/memory/memory-ledger.js';
 import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
 
 const mebibyte = 2 ** 20;

@@ -1,7 +1,7 @@
 import { getIntrospectionQuery, parse, type OperationDefinitionNode } from 'graphql';
 import { describe, expect, test } from 'vitest';
 import { createSchema } from '../../../support/schema.js';
-import { createCosts } from '../../../../src/server/operation/cost/query-cost.js';
+import { createCosts } from '../../../../src/server/operation/cost/operation-cost.js';
 
 const costs = createCosts(createSchema());
 

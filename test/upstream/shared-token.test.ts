@@ -6,13 +6,13 @@ import type { Database } from '../../src/store/database.js';
 import { openDatabase } from '../support/database.js';
 import { createKeyv } from '../../src/store/sealed-keyv.js';
 import { createTelemetry } from '../../src/lib/telemetry/telemetry.js';
-import { createTokens, type Tokens } from '../../src/upstream/tokens.js';
+import { SharedToken } from '../../src/upstream/shared-token.js';
 import { abortedSignal } from '../support/endings.js';
 import { engines } from '../support/engines.js';
 
 const hour = 3_600_000;
 
-describe.each(engines)('tokens on %s', (_, createDatabase) => {
+describe.each(engines)('the shared token on %s', (_, createDatabase) => {
   let database: Database;
   let keyv: Keyv;
   let clock: { at: number; now(): number };
@@ -32,14 +32,14 @@ describe.each(engines)('tokens on %s', (_, createDatabase) => {
   afterEach(() => database.stop());
 
   /** The tokens of one replica. */
-  function startReplica(key = 'key'): Tokens {
+  function startReplica(key = 'key'): SharedToken {
     async function obtain() {
       await new Promise((resolve) => setTimeout(resolve, 20));
       const token = await issue();
       issued.push(token);
       return { token, lifetimeSeconds: 3600 };
     }
-    return createTokens({ issuer: 'issuer', key, keyv, database, clock, obtain });
+    return new SharedToken({ issuer: 'issuer', key, keyv, database, clock, obtain });
   }
 
   it('requests one token for a hundred waiting callers', async () => {
@@ -96,7 +96,7 @@ describe.each(engines)('tokens on %s', (_, createDatabase) => {
 
   it.each([
     ['that is due for renewal', 0.96, () => undefined],
-    ['that is suspected', 0.5, (tokens: Tokens) => tokens.suspect('token-1')],
+    ['that is suspected', 0.5, (tokens: SharedToken) => tokens.suspect('token-1')],
   ])('asks a failing issuer once a minute while it has a token %s', async (__, age, prepare) => {
     const tokens = startReplica();
     await tokens.get();

@@ -6,24 +6,6 @@ import { UpstreamError, type UpstreamName } from './errors.js';
 import { SharedCalls } from '../lib/async/shared-calls.js';
 import { LightAbortController, whenAborted, type Signal } from '../lib/async/abort.js';
 
-/** The access token of one client, shared by all who call with it, on every replica. */
-export interface Tokens {
-  /**
-   * A valid token; requests one only if no replica has one, and once for all who wait. If the issuer fails while an old
-   * token is still valid, returns that one, and asks the issuer again a minute later.
-   */
-  get(signal?: Signal): Promise<string>;
-  /** Reports that a service refuses this token: it is not returned again unless the issuer issues it again. */
-  discard(token: string): void;
-  /**
-   * Reports that a new token may have a wider scope: this one is returned again only if the issuer fails, or issues it
-   * again.
-   */
-  suspect(token: string): void;
-  /** Waits no longer for another replica that is requesting a token: whoever needs that token gets an error. */
-  stop(): void;
-}
-
 /** An access token as an issuer returns it (`apis/appointments.md` §4). */
 export interface Issued {
   readonly token: string;
@@ -46,7 +28,7 @@ const leaseMs = 10_000;
 /** The fraction of a token's life after which it is renewed, and the random jitter of that. */
 const renewal = { at: 0.9, jitter: 0.05 };
 
-interface TokensOptions {
+interface SharedTokenOptions {
   readonly issuer: UpstreamName;
   readonly key: string;
   readonly keyv: Keyv;
@@ -55,13 +37,12 @@ interface TokensOptions {
   readonly obtain: (signal: Signal) => Promise<Issued>;
 }
 
-/** Tokens under one `key`, which identifies issuer, client and scope. */
-export function createTokens(options: TokensOptions): Tokens {
-  return new SharedTokens(options);
-}
-
-class SharedTokens implements Tokens {
-  readonly #options: TokensOptions;
+/**
+ * The access token of one client, shared by all who call with it, on every replica. It is kept under one `key`, which
+ * identifies issuer, client and scope.
+ */
+export class SharedToken {
+  readonly #options: SharedTokenOptions;
   readonly #calls: SharedCalls<string>;
   #trusted: { readonly token: string; readonly until: number } | undefined;
   #refused: string | undefined;
@@ -70,17 +51,22 @@ class SharedTokens implements Tokens {
   #reserve: { readonly token: string; readonly until: number } | undefined;
   readonly #stopping = new LightAbortController();
 
-  constructor(options: TokensOptions) {
+  constructor(options: SharedTokenOptions) {
     this.#options = options;
     const { issuer } = options;
     this.#calls = new SharedCalls(() => new UpstreamError(issuer, 'abandoned'));
   }
 
+  /**
+   * A valid token; requests one only if no replica has one, and once for all who wait. If the issuer fails while an old
+   * token is still valid, returns that one, and asks the issuer again a minute later.
+   */
   async get(signal?: Signal): Promise<string> {
     if (this.#trusted && this.#options.clock.now() < this.#trusted.until) return this.#trusted.token;
     return this.#calls.share(this.#options.key, this.#options.key, this.#findAndTrust, signal);
   }
 
+  /** Reports that a service refuses this token: it is not returned again unless the issuer issues it again. */
   discard(token: string): void {
     if (token === this.#refused) return;
     this.#refused = token;
@@ -89,11 +75,16 @@ class SharedTokens implements Tokens {
     this.#calls.drop(this.#options.key);
   }
 
+  /**
+   * Reports that a new token may have a wider scope: this one is returned again only if the issuer fails, or issues it
+   * again.
+   */
   suspect(token: string): void {
     this.#suspected = token;
     if (this.#trusted?.token === token) this.#trusted = undefined;
   }
 
+  /** Waits no longer for another replica that is requesting a token: whoever needs that token gets an error. */
   stop(): void {
     this.#stopping.abort();
   }

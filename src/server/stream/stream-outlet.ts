@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Place } from '../../events/log/log-position.js';
-import type { Holding } from '../../lib/memory/ledger.js';
+import type { Holding } from '../../lib/memory/memory-ledger.js';
 import type { Done, Outlet } from '../live/outlet.js';
 import type { Breathe } from '../operation/admission.js';
 import { encodeText } from '../operation/answer-text.js';
@@ -47,7 +47,7 @@ export class SharedBytes {
 }
 
 /** One answer that stays open. A class, since there are many: closures would take more memory than all the rest. */
-export class Stream implements Outlet {
+export class StreamOutlet implements Outlet {
   /** Whether it sends updates; an answer to a query is waited for when the server stops. */
   isSubscription = false;
   readonly #answer: Answer;
