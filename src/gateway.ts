@@ -23,7 +23,7 @@ import { createNotesClient } from './domains/notes/service/client.js';
 import { createPaymentsClient } from './domains/payments/service/client.js';
 import { createPayments } from './domains/payments/family.js';
 import { createBodyReader, createWebhookFamilies, recordDeliveries } from './api/webhook-families.js';
-import { createCursors } from './graphql/relay/cursors.js';
+import { createCursors } from './graphql/cursors.js';
 import { createSchema } from './api/schema.js';
 import { clientSdl } from './api/schema-text.js';
 import { SpareThread } from './lib/async/thread.js';
@@ -81,7 +81,10 @@ const isSource = import.meta.url.endsWith('.ts');
 /** What is loaded by its address, and not imported. Only `main` and this module have such addresses. */
 const modules = {
   manifest: new URL('../package.json', import.meta.url),
-  writer: new URL(isSource ? './api/sqlite-writer.ts' : './api/sqlite-writer.js', import.meta.url),
+  writer: new URL(
+    isSource ? './api/sqlite-writer-thread.ts' : './api/sqlite-writer-thread.js',
+    import.meta.url,
+  ),
   bodyReader: new URL(isSource ? './api/body-reader.ts' : './api/body-reader.js', import.meta.url),
   docs: new URL(isSource ? '../dist/docs/' : './docs/', import.meta.url),
   schema: new URL('../schema/', import.meta.url),

@@ -1,8 +1,8 @@
 import type { Resolvers } from '../generated/resolvers.js';
 import { requireCaller } from '../graphql/caller.js';
 import { GatewayError } from '../graphql/errors.js';
-import { fromGlobalId } from '../graphql/relay/global-id.js';
-import { maxEntities } from '../graphql/relay/page-size.js';
+import { fromGlobalId } from '../graphql/global-id.js';
+import { maxEntities } from '../graphql/page-size.js';
 import { member } from '../lib/json.js';
 import type { Context } from './context.js';
 import { findEach, findByType, isNodeType, type Node } from './nodes.js';

@@ -5,7 +5,7 @@ import { sessionNodes } from '../domains/sessions/resolvers.js';
 import { shipmentNodes } from '../domains/shipments/resolvers.js';
 import { webhookNodes } from '../domains/webhooks/resolvers.js';
 import type { ResolversTypes } from '../generated/resolvers.js';
-import { fromGlobalId } from '../graphql/relay/global-id.js';
+import { fromGlobalId } from '../graphql/global-id.js';
 import { Pace, isTurnShort } from '../lib/async/pace.js';
 import type { Context } from './context.js';
 

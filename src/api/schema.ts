@@ -20,7 +20,7 @@ import { instant } from '../lib/iso-instant.js';
 import { lazy } from '../lib/lazy.js';
 import { notesResolvers } from '../domains/notes/resolvers.js';
 import { paymentsResolvers } from '../domains/payments/resolvers.js';
-import { maxPageSize } from '../graphql/relay/page-size.js';
+import { maxPageSize } from '../graphql/page-size.js';
 import { sessionsResolvers } from '../domains/sessions/resolvers.js';
 import { shipmentsResolvers } from '../domains/shipments/resolvers.js';
 import { webhooksResolvers } from '../domains/webhooks/resolvers.js';

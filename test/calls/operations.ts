@@ -1,4 +1,4 @@
-import { toGlobalId } from '../../src/graphql/relay/global-id.js';
+import { toGlobalId } from '../../src/graphql/global-id.js';
 
 /** What was read beforehand, for the variables of the operations. */
 export interface Before {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { toGlobalId } from '../../src/graphql/relay/global-id.js';
+import { toGlobalId } from '../../src/graphql/global-id.js';
 import { codesOf } from '../support/testbed.js';
 import { type Person, type Harness, startHarness } from './harness.js';
 

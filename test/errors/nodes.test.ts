@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { fromGlobalId, toGlobalId } from '../../src/graphql/relay/global-id.js';
+import { fromGlobalId, toGlobalId } from '../../src/graphql/global-id.js';
 import { codesOf } from '../support/testbed.js';
 import { only, type Person, type Harness, startHarness } from './harness.js';
 

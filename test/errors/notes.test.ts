@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { toGlobalId } from '../../src/graphql/relay/global-id.js';
+import { toGlobalId } from '../../src/graphql/global-id.js';
 import { faultsOf, only, type Person, type Harness, startHarness } from './harness.js';
 
 const fields = 'id upstreamId title content isPinned createdAt updatedAt tags { name }';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { EntityPosition } from '../../src/events/projections/entity-pages.js';
 import type { ShipmentFilter } from '../../src/generated/resolvers.js';
-import type { RowQuery } from '../../src/graphql/relay/connection.js';
+import type { RowQuery } from '../../src/graphql/connection.js';
 import { createShipments, shipmentPosition } from '../../src/domains/shipments/family.js';
 import { LightAbortController } from '../../src/lib/async/abort.js';
 import type { Database } from '../../src/store/database.js';

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { toGlobalId } from '../../src/graphql/relay/global-id.js';
+import { toGlobalId } from '../../src/graphql/global-id.js';
 import type { FaultAction } from '../../src/sandbox/faults.js';
 import { startSandbox } from '../../src/sandbox/sandbox.js';
 import { faultsOf, leaksOf, only, type Person, type Harness, startHarness } from '../errors/harness.js';

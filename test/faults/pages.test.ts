@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { toGlobalId } from '../../src/graphql/relay/global-id.js';
+import { toGlobalId } from '../../src/graphql/global-id.js';
 import { only, type Person, type Harness, startHarness } from '../errors/harness.js';
 import { codesOf } from '../support/testbed.js';
 import { answer, unhandled } from './acts.js';

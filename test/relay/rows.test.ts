@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { buildSchema, graphql, type GraphQLResolveInfo } from 'graphql';
 import { expect, test } from 'vitest';
-import { createCursors } from '../../src/graphql/relay/cursors.js';
-import { rowConnection, type RowQuery } from '../../src/graphql/relay/connection.js';
-import type { PageArguments } from '../../src/graphql/relay/page-size.js';
+import { createCursors } from '../../src/graphql/cursors.js';
+import { rowConnection, type RowQuery } from '../../src/graphql/connection.js';
+import type { PageArguments } from '../../src/graphql/page-size.js';
 import { createSealer } from '../../src/lib/sealer.js';
 
 const cursors = createCursors(createSealer([randomBytes(32)]));

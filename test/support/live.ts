@@ -9,7 +9,7 @@ import { createFeed, type Feed } from '../../src/events/feed/feed.js';
 import { createLog } from '../../src/events/log/log.js';
 import type { Grant, Resolvers } from '../../src/generated/resolvers.js';
 import { recordDeliveries } from '../../src/api/webhook-families.js';
-import { createCursors } from '../../src/graphql/relay/cursors.js';
+import { createCursors } from '../../src/graphql/cursors.js';
 import { createSealer } from '../../src/lib/sealer.js';
 import { Fanout } from '../../src/server/live/fanout.js';
 import type { Outlet } from '../../src/server/live/outlet.js';

@@ -8,10 +8,10 @@ import type {
   UserError,
 } from '../../generated/resolvers.js';
 import { instant } from '../../lib/iso-instant.js';
-import { type Connection, type Edge, rowConnection, toEdge } from '../../graphql/relay/connection.js';
-import type { CursorPlace, Cursors } from '../../graphql/relay/cursors.js';
-import type { PageArguments } from '../../graphql/relay/page-size.js';
-import { toGlobalId } from '../../graphql/relay/global-id.js';
+import { type Connection, type Edge, rowConnection, toEdge } from '../../graphql/connection.js';
+import type { CursorPlace, Cursors } from '../../graphql/cursors.js';
+import type { PageArguments } from '../../graphql/page-size.js';
+import { toGlobalId } from '../../graphql/global-id.js';
 import { readBooking } from './validation.js';
 import type { Ledger } from './booking/booking-ledger.js';
 import type { BookingPosition, BookingQuery } from './store/list-bookings.js';

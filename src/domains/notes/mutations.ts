@@ -6,8 +6,8 @@ import type {
   UpdateNoteInput,
   UserError,
 } from '../../generated/resolvers.js';
-import type { Edge } from '../../graphql/relay/connection.js';
-import { idOf } from '../../graphql/relay/global-id.js';
+import type { Edge } from '../../graphql/connection.js';
+import { idOf } from '../../graphql/global-id.js';
 import { faultOfCall, type Refused, UpstreamError } from '../../upstream/errors.js';
 import type { NotesAccess } from './notes.js';
 import {

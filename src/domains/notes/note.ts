@@ -1,4 +1,4 @@
-import { toGlobalId } from '../../graphql/relay/global-id.js';
+import { toGlobalId } from '../../graphql/global-id.js';
 import type { Note, Tag } from '../../models/note.js';
 
 /** A note's own fields, without the derived ones. */

@@ -1,8 +1,8 @@
 import DataLoader from 'dataloader';
 import type { GraphQLResolveInfo } from 'graphql';
 import { foldCodePoints } from '../../lib/case-fold.js';
-import type { Connection, Edge } from '../../graphql/relay/connection.js';
-import type { Cursors } from '../../graphql/relay/cursors.js';
+import type { Connection, Edge } from '../../graphql/connection.js';
+import type { Cursors } from '../../graphql/cursors.js';
 import {
   type ConnectionSource,
   type ForwardPage,

@@ -4,8 +4,8 @@ import type { NoteFilter as NoteFilterInput, Resolvers } from '../../generated/r
 import { foldCodePoints } from '../../lib/case-fold.js';
 import { GatewayError } from '../../graphql/errors.js';
 import { asksFor } from '../../graphql/look-ahead.js';
-import type { Connection } from '../../graphql/relay/connection.js';
-import { toGlobalId } from '../../graphql/relay/global-id.js';
+import type { Connection } from '../../graphql/connection.js';
+import { toGlobalId } from '../../graphql/global-id.js';
 import type { NotesAccess, NotesConnectionName } from './notes.js';
 import type { ForwardPage } from './paging/note-connection.js';
 import type { Note, Tag } from '../../models/note.js';

@@ -1,6 +1,6 @@
 import type { GraphQLResolveInfo } from 'graphql';
-import { type Connection, rowConnection, type RowQuery } from '../../graphql/relay/connection.js';
-import type { Cursors } from '../../graphql/relay/cursors.js';
+import { type Connection, rowConnection, type RowQuery } from '../../graphql/connection.js';
+import type { Cursors } from '../../graphql/cursors.js';
 import { foldCodePoints } from '../../lib/case-fold.js';
 import { UpstreamError } from '../../upstream/errors.js';
 import { isCount } from './service/responses.js';

@@ -1,4 +1,4 @@
-import { toGlobalId } from '../../graphql/relay/global-id.js';
+import { toGlobalId } from '../../graphql/global-id.js';
 import type { User } from '../../models/user.js';
 
 /** The user that a profile describes. */

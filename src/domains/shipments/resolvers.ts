@@ -3,9 +3,9 @@ import type { Feed } from '../../events/feed/feed.js';
 import { selections, type Selection } from '../../events/feed/selection.js';
 import type { LogEntry } from '../../events/log/log.js';
 import type { Resolvers, ShipmentUpdateFilter } from '../../generated/resolvers.js';
-import { rowConnection, type RowQuery } from '../../graphql/relay/connection.js';
-import { toGlobalId } from '../../graphql/relay/global-id.js';
-import type { Cursors } from '../../graphql/relay/cursors.js';
+import { rowConnection, type RowQuery } from '../../graphql/connection.js';
+import { toGlobalId } from '../../graphql/global-id.js';
+import type { Cursors } from '../../graphql/cursors.js';
 import type { Shipment, ShipmentEvent } from '../../models/shipment.js';
 import { shipmentPosition, toShipment, type Shipments, type ShipmentState } from './family.js';
 

@@ -1,9 +1,9 @@
 import { hasGrant, requireGrant, type OperationContext } from '../../graphql/caller.js';
 import { GatewayError } from '../../graphql/errors.js';
 import type { Resolvers, WebhookDeliveryFilter, WebhookFamily } from '../../generated/resolvers.js';
-import { rowConnection, type RowQuery } from '../../graphql/relay/connection.js';
-import { toGlobalId } from '../../graphql/relay/global-id.js';
-import type { Cursors } from '../../graphql/relay/cursors.js';
+import { rowConnection, type RowQuery } from '../../graphql/connection.js';
+import { toGlobalId } from '../../graphql/global-id.js';
+import type { Cursors } from '../../graphql/cursors.js';
 import type { Deliveries } from '../../events/deliveries/deliveries.js';
 import { isWanted, type DeliveryFilter } from '../../events/deliveries/delivery-pages.js';
 import type { Broadcast, LiveSource } from '../../events/feed/broadcast.js';

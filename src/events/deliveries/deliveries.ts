@@ -1,6 +1,6 @@
 import DataLoader from 'dataloader';
 import { sql } from 'kysely';
-import type { RowQuery } from '../../graphql/relay/connection.js';
+import type { RowQuery } from '../../graphql/connection.js';
 import type { DeliveryPosition, KeptBody, WebhookDelivery } from '../../models/webhook.js';
 import { fromKeyText, keyText } from '../../store/sql/key-text.js';
 import { octetsOf } from '../../store/sql/read-budget.js';

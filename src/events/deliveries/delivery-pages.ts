@@ -1,5 +1,5 @@
 import { sql, type RawBuilder, type SelectQueryBuilder } from 'kysely';
-import type { RowQuery } from '../../graphql/relay/connection.js';
+import type { RowQuery } from '../../graphql/connection.js';
 import type { DeliveryPosition, WebhookDelivery, WebhookOutcome } from '../../models/webhook.js';
 import type { Database } from '../../store/database.js';
 import { fromKeyText, keyText } from '../../store/sql/key-text.js';

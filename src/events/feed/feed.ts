@@ -1,4 +1,4 @@
-import type { Cursors } from '../../graphql/relay/cursors.js';
+import type { Cursors } from '../../graphql/cursors.js';
 import type { Database } from '../../store/database.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import { Retrier, type GiveUpLimit } from './retrier.js';

@@ -1,6 +1,6 @@
 import DataLoader from 'dataloader';
 import { sql } from 'kysely';
-import type { RowQuery } from '../../graphql/relay/connection.js';
+import type { RowQuery } from '../../graphql/connection.js';
 import type { Database } from '../../store/database.js';
 import type { Parameter } from '../../store/sql/parameters.js';
 import { octetsOf, type Reads } from '../../store/sql/read-budget.js';

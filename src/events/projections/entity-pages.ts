@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { RowQuery } from '../../graphql/relay/connection.js';
+import type { RowQuery } from '../../graphql/connection.js';
 import { inOrder, inWindow, startingAt, type Window } from '../../store/sql/key-window.js';
 import type { Parameter } from '../../store/sql/parameters.js';
 import { shareOf, shortTexts, type Reads } from '../../store/sql/read-budget.js';

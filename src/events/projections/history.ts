@@ -1,6 +1,6 @@
 import DataLoader from 'dataloader';
 import { sql } from 'kysely';
-import type { RowQuery } from '../../graphql/relay/connection.js';
+import type { RowQuery } from '../../graphql/connection.js';
 import { createCache, type Cache } from '../../lib/cache/cache.js';
 import { prepare, type MakePlaceholder, type Prepared } from '../../store/sql/prepared.js';
 import { octetsOf, shareOf, shortTexts, type Reads } from '../../store/sql/read-budget.js';

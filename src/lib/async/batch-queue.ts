@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { countWithin } from '../portion.js';
+import { countWithin } from '../count-within.js';
 
 /** How a batch is committed, and the limits of a batch and of what may wait. */
 export interface QueueOptions<T, R> {

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { sql, type RawBuilder } from 'kysely';
 import { OperationTooComplex, Overloaded } from '../../graphql/errors.js';
 import { createConcurrencyLimit } from '../../lib/async/concurrency-limit.js';
-import { countWithin } from '../../lib/portion.js';
+import { countWithin } from '../../lib/count-within.js';
 import type { Signal } from '../../lib/async/abort.js';
 
 /** A row to be read, by how many octets its texts have together. */

@@ -6,7 +6,7 @@ import { maxScannedNotes } from '../../../src/domains/notes/paging/pager.js';
 import { maxValues as maxDeliveryValues } from '../../../src/domains/webhooks/resolvers.js';
 import { maxValues } from '../../../src/events/feed/selection.js';
 import { maxBodyBytes } from '../../../src/lib/body-limit.js';
-import { defaultPageSize, maxEntities, maxPageSize } from '../../../src/graphql/relay/page-size.js';
+import { defaultPageSize, maxEntities, maxPageSize } from '../../../src/graphql/page-size.js';
 import {
   maxCharacters,
   maxCost,

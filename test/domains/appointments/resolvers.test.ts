@@ -11,8 +11,8 @@ import {
 } from '../../../src/domains/appointments/resolvers.js';
 import { createAppointments } from '../../../src/domains/appointments/appointments.js';
 import type { Grant } from '../../../src/generated/resolvers.js';
-import { createCursors } from '../../../src/graphql/relay/cursors.js';
-import { idOf } from '../../../src/graphql/relay/global-id.js';
+import { createCursors } from '../../../src/graphql/cursors.js';
+import { idOf } from '../../../src/graphql/global-id.js';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.js';
 import { createSealer } from '../../../src/lib/sealer.js';
 import { LightAbortController } from '../../../src/lib/async/abort.js';

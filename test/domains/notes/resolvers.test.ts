@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeEach, beforeAll, describe, expect, test } from 'vitest';
-import { toGlobalId } from '../../../src/graphql/relay/global-id.js';
+import { toGlobalId } from '../../../src/graphql/global-id.js';
 import { startNotes } from './operations.js';
 
 type Room = Awaited<ReturnType<typeof startNotes>>;

@@ -3,7 +3,7 @@ import type { GraphQLResolveInfo } from 'graphql';
 import { expect, test } from 'vitest';
 import { createNotesAccess } from '../../../src/domains/notes/notes.js';
 import type { NotesClient } from '../../../src/domains/notes/service/client.js';
-import { createCursors } from '../../../src/graphql/relay/cursors.js';
+import { createCursors } from '../../../src/graphql/cursors.js';
 import { LightAbortController } from '../../../src/lib/async/abort.js';
 import { createSealer } from '../../../src/lib/sealer.js';
 

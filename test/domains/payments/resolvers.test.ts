@@ -14,7 +14,7 @@ import {
   type PaymentsContext,
 } from '../../../src/domains/payments/resolvers.js';
 import { createPayments } from '../../../src/domains/payments/family.js';
-import { toGlobalId } from '../../../src/graphql/relay/global-id.js';
+import { toGlobalId } from '../../../src/graphql/global-id.js';
 import { createSealer } from '../../../src/lib/sealer.js';
 import { LightAbortController } from '../../../src/lib/async/abort.js';
 import { Reads } from '../../../src/store/sql/read-budget.js';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { PaymentFilter } from '../../../src/generated/resolvers.js';
 import { createPayments, paymentPosition, type Payments } from '../../../src/domains/payments/family.js';
 import type { EntityPosition } from '../../../src/events/projections/entity-pages.js';
-import type { RowQuery } from '../../../src/graphql/relay/connection.js';
+import type { RowQuery } from '../../../src/graphql/connection.js';
 import { LightAbortController } from '../../../src/lib/async/abort.js';
 import { Reads } from '../../../src/store/sql/read-budget.js';
 import { engines } from '../../support/engines.js';

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Caller } from '../../../src/graphql/caller.js';
 import type { ShipmentUpdateFilter } from '../../../src/generated/resolvers.js';
-import { toGlobalId } from '../../../src/graphql/relay/global-id.js';
+import { toGlobalId } from '../../../src/graphql/global-id.js';
 import {
   shipmentNodes,
   shipmentsResolvers,

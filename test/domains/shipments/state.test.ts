@@ -2,7 +2,7 @@ import type { KyselyPlugin } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ShipmentFilter } from '../../../src/generated/resolvers.js';
 import type { EntityPosition } from '../../../src/events/projections/entity-pages.js';
-import type { RowQuery } from '../../../src/graphql/relay/connection.js';
+import type { RowQuery } from '../../../src/graphql/connection.js';
 import { createShipments, shipmentPosition, type Shipments } from '../../../src/domains/shipments/family.js';
 import { LightAbortController } from '../../../src/lib/async/abort.js';
 import { Reads } from '../../../src/store/sql/read-budget.js';

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createFeed, type Feed, type FeedOptions } from '../../../src/events/feed/feed.js';
 import type { Member } from '../../../src/events/feed/member.js';
 import type { Log, LogEntry } from '../../../src/events/log/log.js';
-import { createCursors } from '../../../src/graphql/relay/cursors.js';
+import { createCursors } from '../../../src/graphql/cursors.js';
 import { createSealer } from '../../../src/lib/sealer.js';
 import { LightAbortController } from '../../../src/lib/async/abort.js';
 import type { Database } from '../../../src/store/database.js';

@@ -6,7 +6,7 @@ import { createFeed, type Feed } from '../../../src/events/feed/feed.js';
 import type { Rendering } from '../../../src/events/feed/member.js';
 import type { Selection } from '../../../src/events/feed/selection.js';
 import type { Log, LogEntry } from '../../../src/events/log/log.js';
-import { createCursors } from '../../../src/graphql/relay/cursors.js';
+import { createCursors } from '../../../src/graphql/cursors.js';
 import { createSealer } from '../../../src/lib/sealer.js';
 import { engines } from '../../support/engines.js';
 import { delivery, openTestLog } from '../test-log.js';

@@ -5,7 +5,7 @@ import { createFeed, type Feed, type FeedOptions } from '../../../src/events/fee
 import type { Member } from '../../../src/events/feed/member.js';
 import { Unrenderable } from '../../../src/events/feed/retrier.js';
 import type { Log, LogEntry } from '../../../src/events/log/log.js';
-import { createCursors } from '../../../src/graphql/relay/cursors.js';
+import { createCursors } from '../../../src/graphql/cursors.js';
 import { createSealer } from '../../../src/lib/sealer.js';
 import { engines } from '../../support/engines.js';
 import { delivery, openTestLog, type TestLog } from '../test-log.js';

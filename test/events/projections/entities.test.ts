@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { EntityPosition } from '../../../src/events/projections/entity-pages.js';
 import type { PaymentFilter, ShipmentFilter } from '../../../src/generated/resolvers.js';
 import { createPayments } from '../../../src/domains/payments/family.js';
-import type { RowQuery } from '../../../src/graphql/relay/connection.js';
+import type { RowQuery } from '../../../src/graphql/connection.js';
 import { createShipments } from '../../../src/domains/shipments/family.js';
 import { LightAbortController } from '../../../src/lib/async/abort.js';
 import type { Database } from '../../../src/store/database.js';

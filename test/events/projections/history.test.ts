@@ -2,7 +2,7 @@ import type { KyselyPlugin } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PaymentEvent } from '../../../src/models/payment.js';
 import { createPayments, type Payments } from '../../../src/domains/payments/family.js';
-import type { RowQuery } from '../../../src/graphql/relay/connection.js';
+import type { RowQuery } from '../../../src/graphql/connection.js';
 import { LightAbortController } from '../../../src/lib/async/abort.js';
 import { Reads } from '../../../src/store/sql/read-budget.js';
 import { paymentEvent } from '../../domains/payments/events.js';

@@ -6,7 +6,7 @@ import { createFeed } from '../../../src/events/feed/feed.js';
 import type { Log } from '../../../src/events/log/log.js';
 import { Relay } from '../../../src/events/relay/relay.js';
 import { openStretch, sealRows } from '../../../src/events/relay/stretch.js';
-import { createCursors } from '../../../src/graphql/relay/cursors.js';
+import { createCursors } from '../../../src/graphql/cursors.js';
 import { createSealer, digest } from '../../../src/lib/sealer.js';
 import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
 import { noPostgres } from '../../support/engines.js';

@@ -8,7 +8,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import { createFeed } from '../../../src/events/feed/feed.js';
 import type { Log } from '../../../src/events/log/log.js';
-import { createCursors } from '../../../src/graphql/relay/cursors.js';
+import { createCursors } from '../../../src/graphql/cursors.js';
 import { createSealer } from '../../../src/lib/sealer.js';
 import { Fanout } from '../../../src/server/live/fanout.js';
 import { WebsocketOutlet } from '../../../src/server/ws/websocket-outlet.js';

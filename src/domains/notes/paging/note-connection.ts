@@ -1,7 +1,7 @@
 import { GatewayError } from '../../../graphql/errors.js';
-import { type Connection, type Edge, toConnection, toEdge } from '../../../graphql/relay/connection.js';
-import type { CursorPlace, Cursors } from '../../../graphql/relay/cursors.js';
-import { type PageArguments, pageSize } from '../../../graphql/relay/page-size.js';
+import { type Connection, type Edge, toConnection, toEdge } from '../../../graphql/connection.js';
+import type { CursorPlace, Cursors } from '../../../graphql/cursors.js';
+import { type PageArguments, pageSize } from '../../../graphql/page-size.js';
 import { fingerprint } from './fingerprint.js';
 import type { Note } from '../../../models/note.js';
 import { maxLimit, type NoteList, type Page, type Pager, maxScannedNotes } from './pager.js';

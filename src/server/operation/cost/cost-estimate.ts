@@ -21,7 +21,7 @@ import {
   type SelectionSetNode,
   type ValueNode,
 } from 'graphql';
-import { maxEntities, maxPageSize, defaultPageSize } from '../../../graphql/relay/page-size.js';
+import { maxEntities, maxPageSize, defaultPageSize } from '../../../graphql/page-size.js';
 import type { Variables } from './document-limits.js';
 
 /** What an operation asks for, in fields. */

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { newEdge, noteConnection } from '../../../../src/domains/notes/paging/note-connection.js';
 import { toNote } from '../../../../src/domains/notes/note.js';
 import { createPager, type NoteList } from '../../../../src/domains/notes/paging/pager.js';
-import { createCursors } from '../../../../src/graphql/relay/cursors.js';
+import { createCursors } from '../../../../src/graphql/cursors.js';
 import { createSealer } from '../../../../src/lib/sealer.js';
 import { createService, type End, noteOf, type Service, type ServiceOptions } from '../service.js';
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { toGlobalId } from '../../../../src/graphql/relay/global-id.js';
+import { toGlobalId } from '../../../../src/graphql/global-id.js';
 import { NoteLists } from '../../../../src/domains/notes/paging/note-lists.js';
 import { createSightings } from '../../../../src/domains/notes/paging/page-index.js';
 import type { ListedPage, NotesClient } from '../../../../src/domains/notes/service/client.js';

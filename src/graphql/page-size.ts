@@ -1,4 +1,4 @@
-import { GatewayError } from '../errors.js';
+import { GatewayError } from './errors.js';
 
 /** The arguments of a connection, as clients give them. */
 export interface PageArguments {

@@ -1,5 +1,5 @@
 import type { GraphQLResolveInfo } from 'graphql';
-import { asksFor } from '../look-ahead.js';
+import { asksFor } from './look-ahead.js';
 import type { CursorPlace, Cursors } from './cursors.js';
 import { pageSize, type PageArguments } from './page-size.js';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { countWithin } from '../../src/lib/portion.js';
+import { countWithin } from '../../src/lib/count-within.js';
 
 test.each([
   [[], 0],

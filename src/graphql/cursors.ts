@@ -1,7 +1,7 @@
-import { GatewayError } from '../errors.js';
-import { isObject } from '../../lib/json.js';
-import { createCache } from '../../lib/cache/cache.js';
-import type { Sealer } from '../../lib/sealer.js';
+import { GatewayError } from './errors.js';
+import { isObject } from '../lib/json.js';
+import { createCache } from '../lib/cache/cache.js';
+import type { Sealer } from '../lib/sealer.js';
 
 /** What a cursor is bound to: a cursor of another caller, connection or filter does not open. */
 export interface CursorPlace {

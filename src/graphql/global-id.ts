@@ -1,4 +1,4 @@
-import { createCache, type Cache } from '../../lib/cache/cache.js';
+import { createCache, type Cache } from '../lib/cache/cache.js';
 
 /** What a global id names. */
 interface Named {
