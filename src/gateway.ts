@@ -66,7 +66,9 @@ export interface GatewayParts {
   readonly telemetry?: Telemetry;
   /** How long a call to an upstream service may take. */
   readonly upstreamTimeoutMs?: number;
-  /** Whether repeated queries and subscriptions are compiled (`server/operation/compiled-documents.ts`); on by default. */
+  /**
+   * Whether repeated queries and subscriptions are compiled (`server/operation/compiled-documents.ts`); on by default.
+   */
   readonly compiledQueries?: boolean;
   /** The sandbox beside the gateway, for its console. */
   readonly sandbox?: SandboxInfo;
@@ -162,7 +164,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
       deliveriesOf(new Reads(new LightAbortController())),
       telemetry.metrics,
     );
-    const lastSeq = () => Math.max(log.appended(), feed.place().seq);
+    const lastSeq = () => Math.max(log.appended(), feed.position().seq);
     const live = begun(createLiveDeliveries({ database, log, telemetry, lastSeq }));
     const recorder = createDeliveryRecorder({
       families,
@@ -293,7 +295,9 @@ function createLifecycle({ log }: Pick<Telemetry, 'log'>) {
       parts.push(part);
       return part;
     },
-    /** A database that does not answer cannot hold it up: what is not stored was not acknowledged, and is sent again. */
+    /**
+     * A database that does not answer cannot hold it up: what is not stored was not acknowledged, and is sent again.
+     */
     async stop(): Promise<void> {
       const late = sleep(maxStopMs, 'late', { ref: false });
       if ((await Promise.race([stopAll(), late])) === 'late')

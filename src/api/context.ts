@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { GraphQLResolveInfo } from 'graphql';
 import type { AppointmentsContext } from '../domains/appointments/resolvers.js';
 import type { Feed } from '../events/feed/feed.js';
-import type { Place } from '../events/log/log-position.js';
+import type { LogPosition } from '../events/log/log-position.js';
 import type { NotesOperation } from '../domains/notes/notes.js';
 import type { NotesContext } from '../domains/notes/resolvers.js';
 import type { PaymentsContext } from '../domains/payments/resolvers.js';
@@ -14,7 +14,9 @@ import { LightAbortController, type Signal } from '../lib/async/abort.js';
 import type { RateLimit } from '../lib/rate-limit.js';
 import { traceArrival, type TracedWork } from '../lib/telemetry/tracing.js';
 
-/** Counts, in one run of an operation, what lists of unknown length, and fields that fail, add to its estimated cost. */
+/**
+ * Counts, in one run of an operation, what lists of unknown length, and fields that fail, add to its estimated cost.
+ */
 export interface FieldTally {
   /** Adds rows beyond the estimate for the list being resolved; returns whether the operation now asks for too much. */
   exceeds(more: number, info: GraphQLResolveInfo): boolean;
@@ -34,8 +36,8 @@ export type Context = SessionsContext &
   PaymentsContext &
   WebhooksContext & {
     readonly feed: Feed;
-    /** A place in the log taken before anything else of the operation was read. */
-    readonly logPlace: Place;
+    /** A position in the log taken before anything else of the operation was read. */
+    readonly logPosition: LogPosition;
     /** When the operation began, by `performance.now()`. */
     readonly began: number;
     /** The id under which the operation is logged. */
@@ -120,7 +122,7 @@ export function createContexts(shared: Shared, perOperation: PerOperation): Make
     caller: Context['caller'];
     cost: Context['cost'] = undefined;
     readonly requestId: string;
-    readonly logPlace = shared.feed.place();
+    readonly logPosition = shared.feed.position();
     readonly began: number;
     private readonly request: OperationRequest;
     private readonly token: string;

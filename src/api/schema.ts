@@ -26,8 +26,8 @@ import { shipmentsResolvers } from '../domains/shipments/resolvers.js';
 import { webhooksResolvers } from '../domains/webhooks/resolvers.js';
 
 /**
- * As many as a page may have: `server/operation/cost/cost-estimate.ts` bounds both alike when it estimates the cost of an
- * operation.
+ * As many as a page may have: `server/operation/cost/cost-estimate.ts` bounds both alike when it estimates the cost of
+ * an operation.
  */
 const maxNodes = maxPageSize;
 
@@ -78,7 +78,7 @@ const baseResolvers: Resolvers<Context> = {
     },
     liveCursor(_, __, context) {
       requireCaller(context);
-      return context.feed.cursor(context.logPlace);
+      return context.feed.cursor(context.logPosition);
     },
   },
 };
@@ -95,8 +95,8 @@ const resolvers: readonly Resolvers<Context>[] = [
 ];
 
 /**
- * The SDL files in `folder` and the domains' resolvers as one executable schema. The files are not validated here, which
- * would hold up every start: they are part of the package, and a test validates them.
+ * The SDL files in `folder` and the domains' resolvers as one executable schema. The files are not validated here,
+ * which would hold up every start: they are part of the package, and a test validates them.
  */
 export function createSchema(folder: URL, introspection = true): GraphQLSchema {
   const sdl = lazy(() => subgraphSdl(folder));

@@ -7,7 +7,7 @@ import type { Log, LogEntry } from '../log/log.js';
 import type { Relay } from '../relay/relay.js';
 import { Multicast } from './multicast.js';
 import { PastPages } from './past-pages.js';
-import { expired, type Place } from '../log/log-position.js';
+import { expired, type LogPosition } from '../log/log-position.js';
 import { createCoalescedRead } from '../../lib/async/coalesced-read.js';
 import { startTail } from './log-tail.js';
 import type { Signal } from '../../lib/async/abort.js';
@@ -15,21 +15,21 @@ import { Pace } from '../../lib/async/pace.js';
 
 /** The log as clients follow it. */
 export interface Feed {
-  /** The cursor of a place (every entry is one): the same on every replica, valid for every family and filter. */
-  cursor(place: Place): string;
+  /** The cursor of a position (every entry is one): the same on every replica, valid for every family and filter. */
+  cursor(position: LogPosition): string;
   /**
    * The number that a cursor stands for. Rejects with `CURSOR_INVALID`, or with `CURSOR_EXPIRED` if the log no longer
    * has everything after it or was restored from a backup without its entry. While the database does not answer, this
    * retries, as every subscription does, until `signal` is aborted.
    */
-  position(cursor: string, signal?: Signal): Promise<number>;
-  /** Where a subscription with this cursor begins, as `position`; without one it begins now. */
+  seqOf(cursor: string, signal?: Signal): Promise<number>;
+  /** Where a subscription with this cursor begins, as `seqOf`; without one it begins now. */
   start(
     cursor: string | null | undefined,
     signal?: Signal,
   ): Promise<Pick<SubscriptionRequest, 'after' | 'cursor'>>;
   /** How far this process has followed the log: all of that is committed, so any later read shows it. */
-  place(): Place;
+  position(): LogPosition;
   /**
    * What a subscription's resolver hands to the fan-out: the entries that `request` and all of the selections match, as
    * `view` shows them. The most selective selection comes first.
@@ -96,25 +96,25 @@ export async function createFeed(options: FeedOptions): Promise<Feed> {
   const past = new PastPages(log, tail);
   // Clients that reconnect at the same time share one read.
   const readBounds = createCoalescedRead(() => log.bounds(), { pauseMs: 0, maxWaiting: Infinity });
-  const placeAt = async (seq: number, caller?: string) => tail.entry(seq) ?? past.place(seq, caller);
+  const positionAt = async (seq: number, caller?: string) => tail.entry(seq) ?? past.position(seq, caller);
   let stopped = false;
   telemetry.metrics.gauge(
     'trivium_log_position',
     'The number of the last event in the log that this replica has read.',
-    () => tail.place().seq,
+    () => tail.position().seq,
   );
-  async function position(cursor: string, signal?: Signal): Promise<number> {
+  async function seqOf(cursor: string, signal?: Signal): Promise<number> {
     const [id, seq, witness] = cursors.open(connection, cursor) as [string, number, string];
     const retryOptions = { isWanted: () => !stopped && !signal?.aborted };
     const read = await retrier.retry(async () => {
       const bounds = await readBounds();
       // Last: if the tail notices meanwhile that the log was replaced, it no longer has the entry that it had.
-      return { bounds, found: await placeAt(seq, signal?.memory?.caller) };
+      return { bounds, found: await positionAt(seq, signal?.memory?.caller) };
     }, retryOptions);
     if (!read) return seq;
     const { bounds, found } = read;
     if (id !== bounds.id || seq < bounds.pruned || seq > bounds.head) throw expired();
-    // Another entry at this place, or none, means like a place past the head that the database was restored from a backup.
+    // Another entry at this position, or none, or a position past the head: the database was restored from a backup.
     // The entry may still be in memory here where the cursor's replica began after retention had deleted it.
     if (found && witness !== '' ? found.witness !== witness : seq > bounds.pruned) throw expired();
     return seq;
@@ -122,10 +122,9 @@ export async function createFeed(options: FeedOptions): Promise<Feed> {
 
   return {
     cursor: ({ seq, witness }) => cursors.seal(connection, [tail.logId(), seq, witness]),
-    position,
-    start: async (cursor, signal) =>
-      cursor == null ? {} : { after: await position(cursor, signal), cursor },
-    place: () => tail.place(),
+    seqOf,
+    start: async (cursor, signal) => (cursor == null ? {} : { after: await seqOf(cursor, signal), cursor }),
+    position: () => tail.position(),
     follow: (request, view, selected = []) => ({
       request,
       view,

@@ -6,7 +6,7 @@ import type { Bounds, Log, LogEntry, Onward } from '../log/log.js';
 import { RelayedEntries } from '../relay/relayed-entries.js';
 import type { Relay } from '../relay/relay.js';
 import { findEnd, type LogEnd } from '../log/log-end.js';
-import { expired, placeFrom, type Place } from '../log/log-position.js';
+import { expired, positionFrom, type LogPosition } from '../log/log-position.js';
 import { createCache, type Cache } from '../../lib/cache/cache.js';
 
 /** The log that is read, and how reading it is retried; with a relay, entries come from another replica first. */
@@ -46,9 +46,9 @@ export class LogTail {
   readonly #kept: Cache<LogEntry, number>;
   readonly #followers = new Set<Follower>();
   #id: string;
-  #place: Place;
+  #position: LogPosition;
   /** The end of the log according to the signals so far. */
-  #newest: Place;
+  #newest: LogPosition;
   #busy = false;
   #again = false;
   #stopped = false;
@@ -58,13 +58,13 @@ export class LogTail {
   #polls = 0;
   readonly #poll = setInterval(() => this.#pollOnce(), pollMs).unref();
 
-  constructor(options: TailOptions, { id, place }: LogEnd) {
+  constructor(options: TailOptions, { id, position }: LogEnd) {
     this.#options = options;
     const { database, recent = defaultRecent } = options;
     this.#kept = createCache<LogEntry, number>(recent, maxWeight);
     this.#id = id;
-    this.#place = place;
-    this.#newest = place;
+    this.#position = position;
+    this.#newest = position;
     this.#relayed = this.#follow(options);
     this.#unlisten = database.listen('log', (payload) => this.#hearSignal(payload));
   }
@@ -74,9 +74,9 @@ export class LogTail {
     return this.#id;
   }
 
-  /** The place just after the newest entry that it has read, or passed over while nobody followed. */
-  place(): Place {
-    return this.#place;
+  /** The position just after the newest entry that it has read, or passed over while nobody followed. */
+  position(): LogPosition {
+    return this.#position;
   }
 
   /** The entry with this number, if it is among the recent ones kept in memory. */
@@ -105,7 +105,7 @@ export class LogTail {
       new RelayedEntries({
         relay,
         telemetry,
-        place: () => this.#place,
+        position: () => this.#position,
         onArrival: () => this.#takeRelayed(),
         onLack: () => this.#wake(),
       })
@@ -138,22 +138,24 @@ export class LogTail {
     this.#takeRelayed();
   }
 
-  /** What comes after the place; if that cannot be had, why, and the current end of the log. */
+  /** What comes after the position; if that cannot be had, why, and the current end of the log. */
   async #readNext(): Promise<Onward | Cut> {
-    const onward = await this.#options.log.readOn(this.#place.seq, pageSize);
-    const isThere = onward.place?.witness === this.#place.witness;
+    const onward = await this.#options.log.readOn(this.#position.seq, pageSize);
+    const isThere = onward.position?.witness === this.#position.witness;
     const bounds = isThere ? undefined : await this.#options.log.bounds();
-    if (bounds && (onward.place || !this.#isSame(bounds)))
+    if (bounds && (onward.position || !this.#isSame(bounds)))
       return { why: restored, end: await findEnd(this.#options.log) };
     // The log has no gaps: if the first entry is not the next, those between are gone; without any, `pruned` tells.
-    const next = onward.entries[0]?.seq ?? Math.max(this.#place.seq, bounds?.pruned ?? 0) + 1;
-    return next === this.#place.seq + 1 ? onward : { why: overtaken, end: await findEnd(this.#options.log) };
+    const next = onward.entries[0]?.seq ?? Math.max(this.#position.seq, bounds?.pruned ?? 0) + 1;
+    return next === this.#position.seq + 1
+      ? onward
+      : { why: overtaken, end: await findEnd(this.#options.log) };
   }
 
-  /** Whether it is still the same log, though it has no entry at the place. */
+  /** Whether it is still the same log, though it has no entry at the position. */
   #isSame({ id: found, pruned }: Bounds): boolean {
     // There is no entry before the first one, nor where retention has deleted it.
-    return found === this.#id && pruned >= this.#place.seq;
+    return found === this.#id && pruned >= this.#position.seq;
   }
 
   #take(found: Onward | Cut | undefined): void {
@@ -167,37 +169,37 @@ export class LogTail {
     if (entries.length === 0) return;
     if (this.#relayed) this.#options.telemetry.metrics.relayEntries.of(source).value += entries.length;
     for (const entry of entries) this.#kept.set(entry.seq, entry, entry.weight);
-    this.#place = entries.at(-1)!;
+    this.#position = entries.at(-1)!;
     for (const hear of this.#followers) hear(entries);
   }
 
   #beginAnew({ why, end }: Cut): void {
-    this.#options.telemetry.log.error({ from: this.#place.seq, to: end.place.seq }, why);
+    this.#options.telemetry.log.error({ from: this.#position.seq, to: end.position.seq }, why);
     this.#kept.clear();
     this.#id = end.id;
-    this.#place = end.place;
-    this.#newest = this.#place;
+    this.#position = end.position;
+    this.#newest = this.#position;
     for (const hear of this.#followers) hear(null, expired());
   }
 
   /**
    * While nobody follows, nothing is read: later followers begin here, and read what came before from the log. The
-   * place can be taken from the signal, since none arrives before every process can read its entry.
+   * position can be taken from the signal, since none arrives before every process can read its entry.
    */
   #passOver(): void {
-    if (this.#followers.size > 0 || this.#newest.seq <= this.#place.seq) return;
+    if (this.#followers.size > 0 || this.#newest.seq <= this.#position.seq) return;
     this.#kept.clear();
-    this.#place = this.#newest;
+    this.#position = this.#newest;
     this.#again = false;
   }
 
   #hearSignal(payload: string): void {
-    const signalled = placeFrom(payload);
+    const signalled = positionFrom(payload);
     if (!signalled) {
       this.#options.retrier.wake();
       return this.#wake();
     }
-    // An earlier place than before is one of a restored database, which the poll finds; with the relay that is rare.
+    // An earlier position than before is one of a restored database, which the poll finds; with the relay that is rare.
     if (signalled.seq <= this.#newest.seq) return this.#relayed ? this.#wake() : undefined;
     this.#newest = signalled;
     if (this.#followers.size === 0 && !this.#busy) this.#passOver();
@@ -210,7 +212,7 @@ const restored = 'the event log was replaced: the database was restored';
 const overtaken =
   'unread events were already deleted: this process was stalled for longer than the retention';
 
-/** Why the log cannot be read on from a place, and where it ends now. */
+/** Why the log cannot be read on from a position, and where it ends now. */
 interface Cut {
   readonly why: typeof restored | typeof overtaken;
   readonly end: LogEnd;

@@ -1,5 +1,5 @@
 import type { LogEntry } from '../log/log.js';
-import type { Place } from '../log/log-position.js';
+import type { LogPosition } from '../log/log-position.js';
 import type { Payload } from './replay-cache.js';
 import type { Selection } from './selection.js';
 
@@ -18,18 +18,20 @@ export interface Member {
   readonly after: number | undefined;
   /** Whose it is: past events are read for callers in turn. */
   readonly caller?: string | undefined;
-  /** To be asked before past entries are rendered for it: a promise if they have to wait for what it was given before. */
+  /**
+   * To be asked before past entries are rendered for it: a promise if they have to wait for what it was given before.
+   */
   untilRoom?(): Promise<void> | undefined;
   /**
-   * Takes payloads of past entries, with the places just after these; resolves once they are sent, with whether to go
-   * on. Must not reject.
+   * Takes payloads of past entries, with the positions just after these; resolves once they are sent, with whether to
+   * go on. Must not reject.
    */
-  replay(payloads: readonly string[], places: readonly Place[]): Promise<boolean>;
+  replay(payloads: readonly string[], positions: readonly LogPosition[]): Promise<boolean>;
   /**
    * Takes live payloads without making the other members wait; returns whether to go on. Members mostly get the same
    * array, one after another, so that they can share what is made of it.
    */
-  deliver(payloads: readonly string[], places: readonly Place[]): boolean;
-  /** Nothing more comes: the feed has ended, the member's place is no longer kept, or an event is `Unrenderable`. */
+  deliver(payloads: readonly string[], positions: readonly LogPosition[]): boolean;
+  /** Nothing more comes: the feed has ended, the member's position is no longer kept, or an event is `Unrenderable`. */
   end(error?: unknown): void;
 }

@@ -4,7 +4,7 @@ import type { Member, Rendering } from './member.js';
 import { Group } from './subscription-group.js';
 import type { Selection } from './selection.js';
 import type { LogEntry } from '../log/log.js';
-import type { Place } from '../log/log-position.js';
+import type { LogPosition } from '../log/log-position.js';
 import type { Sources } from './log-reader.js';
 
 const maxTurnMs = 10;
@@ -29,7 +29,7 @@ export class Multicast {
   }
 
   /** How far a member of the group with this key has come, as `Group.passed`. */
-  passed(key: string, member: Member): Place | undefined {
+  passed(key: string, member: Member): LogPosition | undefined {
     return this.#groups.get(key)?.passed(member);
   }
 

@@ -1,6 +1,6 @@
 import { createConcurrencyLimit } from '../../lib/async/concurrency-limit.js';
 import type { Log, LogEntry } from '../log/log.js';
-import type { Place } from '../log/log-position.js';
+import type { LogPosition } from '../log/log-position.js';
 import { createCache } from '../../lib/cache/cache.js';
 import type { LogTail } from './log-tail.js';
 
@@ -38,8 +38,9 @@ class Read {
 }
 
 /**
- * The log before the recent entries that this tail has, in pages that begin at fixed places: those who read on from about
- * the same place at about the same time share one page. All are forgotten if the database is restored from a backup.
+ * The log before the recent entries that this tail has, in pages that begin at fixed positions: those who read on from
+ * about the same position at about the same time share one page. All are forgotten if the database is restored from a
+ * backup.
  */
 export class PastPages {
   readonly #log: Log;
@@ -87,8 +88,8 @@ export class PastPages {
     return isEarly && !entryIn(page, seq) ? this.#wanted(first, caller) : page;
   }
 
-  /** The place just after this entry; undefined if the log has no such number. */
-  async place(seq: number, caller?: string): Promise<Place | undefined> {
+  /** The position just after this entry; undefined if the log has no such number. */
+  async position(seq: number, caller?: string): Promise<LogPosition | undefined> {
     return seq > 0 ? entryIn(await this.page(seq, caller), seq) : undefined;
   }
 

@@ -1,5 +1,5 @@
 import type { LogEntry } from '../log/log.js';
-import { placeAt, type Place } from '../log/log-position.js';
+import { positionAt, type LogPosition } from '../log/log-position.js';
 import { createReader, type Reader, type Sources } from './log-reader.js';
 import type { Member, Rendering } from './member.js';
 import { createReplays, type Replays, type Payload } from './replay-cache.js';
@@ -16,12 +16,12 @@ interface GroupEvents {
 /** What a group reads and renders in one turn. */
 interface Stretch {
   readonly payloads: readonly string[];
-  /** The places just after their entries. */
-  readonly places: readonly Place[];
+  /** The positions just after their entries. */
+  readonly positions: readonly LogPosition[];
   /** How many entries it covers, including excluded ones. */
   readonly length: number;
-  /** The place just after the last of them; undefined if there is none. */
-  readonly end: Place | undefined;
+  /** The position just after the last of them; undefined if there is none. */
+  readonly end: LogPosition | undefined;
   /** The entry after it, and its payload, if that is still being rendered. */
   readonly next?: { readonly entry: LogEntry; readonly payload: Promise<Payload> };
 }
@@ -33,21 +33,21 @@ const maxGivenPerTurn = 2 ** 20;
 /** How long what was read for a member is held while its client is waited for, in milliseconds. */
 const heldMs = 100;
 /** Nothing, not even an excluded entry. */
-const nothing: Stretch = { payloads: [], places: [], length: 0, end: undefined };
+const nothing: Stretch = { payloads: [], positions: [], length: 0, end: undefined };
 
 /**
  * Subscribers that want the same from the log. A group walks it once for all its members, from one entry that concerns
- * it to the next. A new member first reads the past at its own pace; it joins in the same turn of the event loop in which
- * it has caught up with the group, so that nothing is missed or sent twice. An event that cannot be rendered is never
- * skipped, since the client would not know. Entries in memory are sent together; then the event loop gets a turn in which
- * sockets write what they were given, so that a burst is not mistaken for a slow client.
+ * it to the next. A new member first reads the past at its own pace; it joins in the same turn of the event loop in
+ * which it has caught up with the group, so that nothing is missed or sent twice. An event that cannot be rendered is
+ * never skipped, since the client would not know. Entries in memory are sent together; then the event loop gets a turn
+ * in which sockets write what they were given, so that a burst is not mistaken for a slow client.
  */
 export class Group {
   readonly #sources: Sources;
   readonly #rendering: Rendering;
   readonly #events: GroupEvents;
   /** Members that have yet to catch up, with the entry that each has come to. */
-  readonly #arriving = new Map<Member, Place | undefined>();
+  readonly #arriving = new Map<Member, LogPosition | undefined>();
   /** Members that have caught up, with the number in the log after which each takes part. */
   readonly #joined = new Map<Member, number>();
   readonly #replays: Replays;
@@ -66,15 +66,15 @@ export class Group {
   }
 
   /**
-   * How far a member has come: it was given all that it wants up to this place. Undefined if that is not known, or not
-   * further than where it began.
+   * How far a member has come: it was given all that it wants up to this position. Undefined if that is not known, or
+   * not further than where it began.
    */
-  passed(member: Member): Place | undefined {
+  passed(member: Member): LogPosition | undefined {
     const began = this.#joined.get(member);
     if (began === undefined) return this.#arriving.get(member);
-    const place =
-      this.#due.length > 0 ? this.#sources.tail.entry(this.#due[0]! - 1) : this.#sources.tail.place();
-    return place && place.seq >= began ? place : undefined;
+    const position =
+      this.#due.length > 0 ? this.#sources.tail.entry(this.#due[0]! - 1) : this.#sources.tail.position();
+    return position && position.seq >= began ? position : undefined;
   }
 
   /** Ends every member. */
@@ -102,8 +102,8 @@ export class Group {
   }
 
   /** How far the group has come; entries that do not concern it count as passed at once. */
-  #position(): number {
-    return this.#due.length > 0 ? this.#due[0]! - 1 : this.#sources.tail.place().seq;
+  #seq(): number {
+    return this.#due.length > 0 ? this.#due[0]! - 1 : this.#sources.tail.position().seq;
   }
 
   readonly #isWanted = (): boolean => this.#arriving.size + this.#joined.size > 0;
@@ -144,8 +144,8 @@ export class Group {
   };
 
   /**
-   * Renders an entry, if it is selected; a failure is retried while that is wanted, until the retrier gives up. The first
-   * attempt is made at once, so that what renders synchronously needs no promise.
+   * Renders an entry, if it is selected; a failure is retried while that is wanted, until the retrier gives up. The
+   * first attempt is made at once, so that what renders synchronously needs no promise.
    */
   #render(entry: LogEntry, replayed: boolean, isWanted: () => boolean): Payload | Promise<Payload> {
     const { selected, render } = this.#rendering;
@@ -163,22 +163,22 @@ export class Group {
 
   /**
    * Gives each member a stretch; what is long takes turns of the event loop, in which members may come and leave. A
-   * member whose place is past an entry has it already, from a replica that had read further.
+   * member whose position is past an entry has it already, from a replica that had read further.
    */
-  async #advance({ payloads, places, length }: Stretch): Promise<void> {
+  async #advance({ payloads, positions, length }: Stretch): Promise<void> {
     const characters = payloads.reduce((sum, payload) => sum + payload.length, 0);
-    const last = places.at(-1);
+    const last = positions.at(-1);
     let given = 0;
-    for (const [member, place] of last ? this.#joined : []) {
+    for (const [member, seq] of last ? this.#joined : []) {
       if (given > maxGivenPerTurn) {
         given = 0;
         await this.#sources.livePace.turn();
         if (!this.#joined.has(member)) continue;
       }
-      const isBehind = place < places[0]!.seq;
-      const wanted = isBehind ? payloads : payloads.filter((_, at) => place < places[at]!.seq);
+      const isBehind = seq < positions[0]!.seq;
+      const wanted = isBehind ? payloads : payloads.filter((_, at) => seq < positions[at]!.seq);
       if (wanted.length === 0) continue;
-      const ends = isBehind ? places : places.filter(({ seq }) => place < seq);
+      const ends = isBehind ? positions : positions.filter((end) => seq < end.seq);
       given += characters;
       if (!member.deliver(wanted, ends)) this.#leave(member);
       // So far it has come, and the group not yet. It may have left.
@@ -189,35 +189,34 @@ export class Group {
 
   async #arrive(member: Member): Promise<void> {
     const own = createReader(this.#sources, () => this.#arriving.has(member), member.caller);
-    let place = member.after ?? this.#sources.tail.place().seq;
-    while (this.#arriving.has(member) && place < this.#position()) {
+    let seq = member.after ?? this.#sources.tail.position().seq;
+    while (this.#arriving.has(member) && seq < this.#seq()) {
       for (let wait = member.untilRoom?.(); wait; wait = member.untilRoom?.()) await awaitClient(wait, own);
-      const read = await this.#readPast(member, own, place);
+      const read = await this.#readPast(member, own, seq);
       if (!read || !this.#arriving.has(member)) return;
-      const { payloads, places, end } = read;
+      const { payloads, positions, end } = read;
       if (!end) continue;
-      place = end.seq;
+      seq = end.seq;
       this.#arriving.set(member, end);
-      if (payloads.length > 0 && !(await awaitClient(member.replay(payloads, places), own)))
+      if (payloads.length > 0 && !(await awaitClient(member.replay(payloads, positions), own)))
         return this.#leave(member);
     }
     if (!this.#arriving.delete(member)) return;
-    this.#joined.set(member, place);
+    this.#joined.set(member, seq);
     if (this.#arriving.size === 0) this.#replays.clear();
   }
 
   /**
-   * What comes after a member's place, of which nothing else refers to the entries, since they may be far longer than what
-   * is sent of them; nothing if its client has no room by now. Undefined once it has left.
+   * What comes after a member's position, of which nothing else refers to the entries, since they may be far longer
+   * than what is sent of them; nothing if its client has no room by now. Undefined once it has left.
    */
-  async #readPast(member: Member, own: Reader, place: number): Promise<Stretch | undefined> {
-    const entry = await own.entry(place + 1);
+  async #readPast(member: Member, own: Reader, seq: number): Promise<Stretch | undefined> {
+    const entry = await own.entry(seq + 1);
     await this.#sources.pace.turn(member.caller);
     // A payload that nobody waits for becomes undefined, which the replays would keep as an excluded event.
     if (!entry || !this.#arriving.has(member)) return undefined;
     if (member.untilRoom?.()) return nothing;
-    const further = (index: number) =>
-      place + index < this.#position() ? own.atHand(place + 1 + index) : undefined;
+    const further = (index: number) => (seq + index < this.#seq() ? own.atHand(seq + 1 + index) : undefined);
     const stretch = gather(entry, further, this.#renderPast);
     return stretch.next && stretch.length === 0 ? single(entry, await stretch.next.payload) : stretch;
   }
@@ -265,27 +264,27 @@ function gather(
   payloadOf: (entry: LogEntry) => Payload | Promise<Payload>,
 ): Stretch {
   const payloads: string[] = [];
-  const places: Place[] = [];
+  const positions: LogPosition[] = [];
   let length = 0;
   let size = 0;
-  let end: Place | undefined;
+  let end: LogPosition | undefined;
   for (let entry: LogEntry | undefined = first; entry && size < maxPerTurn; entry = after(length)) {
     const payload = payloadOf(entry);
-    if (payload instanceof Promise) return { payloads, places, length, end, next: { entry, payload } };
+    if (payload instanceof Promise) return { payloads, positions, length, end, next: { entry, payload } };
     length += 1;
-    end = placeAt(entry);
+    end = positionAt(entry);
     if (payload === undefined) continue;
     size += payload.length;
     payloads.push(payload);
-    places.push(end);
+    positions.push(end);
   }
-  return { payloads, places, length, end };
+  return { payloads, positions, length, end };
 }
 
 /** One entry, whose payload had to be waited for. */
 function single(entry: LogEntry, payload: Payload): Stretch {
-  const end = placeAt(entry);
+  const end = positionAt(entry);
   return payload === undefined
-    ? { payloads: [], places: [], length: 1, end }
-    : { payloads: [payload], places: [end], length: 1, end };
+    ? { payloads: [], positions: [], length: 1, end }
+    : { payloads: [payload], positions: [end], length: 1, end };
 }

@@ -1,7 +1,7 @@
 import type { Executor } from '../../store/store.js';
 import { keyText, keyTextIf } from '../../store/sql/key-text.js';
 import type { Delivery } from '../webhooks/delivery.js';
-import { eventKeyOf, type PlacedItem } from './commit-statements.js';
+import { eventKeyOf, type NumberedItem } from './commit-statements.js';
 
 /** How many altered bodies of one event are kept. */
 export const maxAlteredBodies = 16;
@@ -12,7 +12,7 @@ export const maxAlteredBodies = 16;
  */
 export async function storeAlteredBodies(
   db: Executor,
-  altered: readonly PlacedItem[],
+  altered: readonly NumberedItem[],
   afterSeq: number,
 ): Promise<ReadonlySet<Delivery>> {
   if (altered.length === 0) return new Set();
@@ -29,7 +29,7 @@ export async function storeAlteredBodies(
   return new Set(fresh.map(({ delivery }) => delivery));
 }
 
-async function findKept(db: Executor, altered: readonly PlacedItem[]): Promise<Map<string, Set<string>>> {
+async function findKept(db: Executor, altered: readonly NumberedItem[]): Promise<Map<string, Set<string>>> {
   const rows = await db
     .selectFrom('event_renderings')
     .select(['family', 'event_id', 'body_digest'])
@@ -44,7 +44,7 @@ async function findKept(db: Executor, altered: readonly PlacedItem[]): Promise<M
   return kept;
 }
 
-function toRow({ delivery, eventKey, bodyDigest, seq }: PlacedItem, afterSeq: number) {
+function toRow({ delivery, eventKey, bodyDigest, seq }: NumberedItem, afterSeq: number) {
   const { family, endpointId, type, apiVersion, receivedAt, signedAt = null, body } = delivery;
   return {
     family,

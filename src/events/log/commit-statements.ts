@@ -13,7 +13,7 @@ import type { Engine, Executor, Store } from '../../store/store.js';
 import { keyText, keyTextIf } from '../../store/sql/key-text.js';
 import type { Delivery } from '../webhooks/delivery.js';
 import type { Folds, StateTable } from './fold.js';
-import { placeText, type Place } from './log-position.js';
+import { positionText, type LogPosition } from './log-position.js';
 
 /** A delivery, with its id as a key and the digest of its body. */
 export interface Item {
@@ -28,20 +28,20 @@ export function eventKeyOf(family: string, eventKey: string): string {
 }
 
 /** An item with its number in the log; one with an altered body has that of the event. */
-export interface PlacedItem extends Item {
+export interface NumberedItem extends Item {
   readonly seq: number;
 }
 
 /** What a commit writes. */
 interface Changes {
   /** The new events, each with the state of its entity just after it, as JSON. */
-  readonly events: readonly (PlacedItem & { readonly entity: string | null })[];
+  readonly events: readonly (NumberedItem & { readonly entity: string | null })[];
   /** The rows to write of a family's states. */
   readonly folded: (family: string) => readonly Row[];
   /** The number that the log ended with when it was looked at. */
   readonly from: number;
   /** The new end of the log. */
-  readonly head: Place;
+  readonly head: LogPosition;
 }
 
 /** What a commit has to know, as it was at one moment. */
@@ -74,7 +74,7 @@ export function prepareStatements(store: Store, folds: Folds) {
   const keep = prepareGuarded<ChangeRows>(store, (written, insert) => ({
     guard: moveHead(written),
     inserts: insertAll(insert, folds, written),
-    signal: { channel: 'log', payload: written(({ head }) => placeText(head)) },
+    signal: { channel: 'log', payload: written(({ head }) => positionText(head)) },
   }));
 
   return {
@@ -177,7 +177,7 @@ interface ChangeRows {
   readonly events: readonly Row[];
   readonly states: RowsByFamily;
   readonly from: number;
-  readonly head: Place;
+  readonly head: LogPosition;
 }
 
 function moveHead(written: MakePlaceholder<ChangeRows>): RawBuilder<unknown> {
@@ -216,7 +216,7 @@ function overwriting(key: string, columns: Columns): RawBuilder<unknown> {
 
 const idColumns: Columns = { family: 'text', event_id: 'text', seq: 'integer', body_digest: 'text' };
 
-function toIdRow({ seq, delivery: { family }, eventKey, bodyDigest }: PlacedItem): Row {
+function toIdRow({ seq, delivery: { family }, eventKey, bodyDigest }: NumberedItem): Row {
   return { family, event_id: eventKey, seq, body_digest: bodyDigest };
 }
 

@@ -2,10 +2,16 @@ import { digest } from '../../lib/sealer.js';
 import type { Executor, Store } from '../../store/store.js';
 import type { Row } from '../../store/sql/bulk-rows.js';
 import { keyText } from '../../store/sql/key-text.js';
-import { eventKeyOf, prepareStatements, type Item, type Look, type PlacedItem } from './commit-statements.js';
+import {
+  eventKeyOf,
+  prepareStatements,
+  type Item,
+  type Look,
+  type NumberedItem,
+} from './commit-statements.js';
 import type { Delivery } from '../webhooks/delivery.js';
 import type { Folds } from './fold.js';
-import { witnessOf, type Place } from './log-position.js';
+import { witnessOf, type LogPosition } from './log-position.js';
 import { storeAlteredBodies } from './altered-bodies.js';
 
 /**
@@ -17,7 +23,7 @@ export type Outcome = 'stored' | 'duplicate' | 'altered' | 'unkept';
 /** The result of one transaction: an outcome for each delivery and, if the log grew, its new end. */
 export interface Commit {
   readonly outcomes: readonly Outcome[];
-  readonly head: Place | undefined;
+  readonly head: LogPosition | undefined;
   /** The log's last number, after it. */
   readonly seq: number;
 }
@@ -31,9 +37,9 @@ interface Known {
 interface Classified {
   readonly outcomes: readonly Outcome[];
   /** New events, with the numbers that follow the head. */
-  readonly fresh: readonly PlacedItem[];
+  readonly fresh: readonly NumberedItem[];
   /** Known events with another body, with the number of the event. */
-  readonly altered: readonly PlacedItem[];
+  readonly altered: readonly NumberedItem[];
 }
 
 /** What a batch will write, if the log still ends at `head`. */
@@ -100,7 +106,7 @@ class LogWriter {
     const last = fresh.at(-1);
     if (!last) return { outcomes, head: undefined, seq: head.seq };
     const events = fresh.map((item) => ({ ...item, entity: states.fold(item) }));
-    const newHead = placeOf(last);
+    const newHead = positionOf(last);
     const isKept = await this.#statements.keep(db, {
       events,
       folded: (family) => states.folded(family),
@@ -166,7 +172,7 @@ class States {
   }
 
   /** Folds an event; returns the entity's state just after it, as JSON, or null for a skipped event. */
-  fold({ seq, delivery: { family, known } }: PlacedItem): string | null {
+  fold({ seq, delivery: { family, known } }: NumberedItem): string | null {
     if (!known) return null;
     const [key, kept] = [keyText(known.entityId), this.#states.get(family)!];
     const state = this.#folds[family]!.apply(kept.get(key)?.state, known.event, seq);
@@ -189,8 +195,8 @@ function toItem(delivery: Delivery): Item {
 
 /** An id may also repeat within the batch. */
 function classify(batch: readonly Item[], known: Map<string, Known>, head: number): Classified {
-  const fresh: PlacedItem[] = [];
-  const altered: PlacedItem[] = [];
+  const fresh: NumberedItem[] = [];
+  const altered: NumberedItem[] = [];
   const outcomes = batch.map((item): Outcome => {
     const key = eventKeyOf(item.delivery.family, item.eventKey);
     const first = known.get(key);
@@ -207,6 +213,6 @@ function classify(batch: readonly Item[], known: Map<string, Known>, head: numbe
   return { outcomes, fresh, altered };
 }
 
-function placeOf({ seq, eventKey, delivery: { family, receivedAt } }: PlacedItem): Place {
+function positionOf({ seq, eventKey, delivery: { family, receivedAt } }: NumberedItem): LogPosition {
   return { seq, witness: witnessOf(family, eventKey, Date.parse(receivedAt)) };
 }

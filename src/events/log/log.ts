@@ -11,20 +11,23 @@ import type { Executor } from '../../store/store.js';
 import { fromKeyText } from '../../store/sql/key-text.js';
 import type { Commit, Outcome } from './commit.js';
 import type { Delivery } from '../webhooks/delivery.js';
-import { placeText, witnessOf, type Place } from './log-position.js';
+import { positionText, witnessOf, type LogPosition } from './log-position.js';
 import { BatchQueue } from '../../lib/async/batch-queue.js';
 import { createDeliveryMetrics } from './delivery-metrics.js';
 import { startRetention } from './retention.js';
 
-/** An event in the log; as a `Place`, it is the place just after the event. */
-export interface LogEntry extends Place {
+/** An event in the log; as a `LogPosition`, it is the position just after the event. */
+export interface LogEntry extends LogPosition {
   /** Its number: 1 for the first event ever, then without a gap, in the order of commits. */
   readonly seq: number;
   readonly family: string;
   readonly eventId: string;
   /** Null if the event was skipped. Of a very long id this is only a digest; the event has it in full. */
   readonly entityId: string | null;
-  /** The domain's event, as `readStoredEvent` reads it; null if it was skipped. Throws if it is corrupt (no longer JSON). */
+  /**
+   * The domain's event, as `readStoredEvent` reads it; null if it was skipped. Throws if it is corrupt (no longer
+   * JSON).
+   */
   readonly event: unknown;
   /** The state of the entity as folded just after this event; null if it was skipped. Throws like `event`. */
   readonly entity: unknown;
@@ -38,28 +41,33 @@ export interface Log {
   append(delivery: Delivery): Promise<Outcome>;
   /** The last number of the log, as far as this process has appended to it; 0 before. */
   appended(): number;
-  /** The place just after the entry with this number; undefined if there is none, or it has been pruned. */
-  place(seq: number): Promise<Place | undefined>;
+  /** The position just after the entry with this number; undefined if there is none, or it has been pruned. */
+  position(seq: number): Promise<LogPosition | undefined>;
   bounds(): Promise<Bounds>;
   /**
-   * The events after this number, in order, at most `limit`; skipped and corrupt ones are included. Ends before one that
-   * would make it longer than 4 MiB, except the first.
+   * The events after this number, in order, at most `limit`; skipped and corrupt ones are included. Ends before one
+   * that would make it longer than 4 MiB, except the first.
    */
   read(after: number, limit: number): Promise<readonly LogEntry[]>;
-  /** The same, together with the place at `after`. */
+  /** The same, together with the position at `after`. */
   readOn(after: number, limit: number): Promise<Onward>;
-  /** The same as rows, as `entryOf` takes them; undefined if the log has no such place, or no longer what follows it. */
-  rowsAfter(place: Place, limit: number): Promise<{ rows: readonly EventRow[]; more: boolean } | undefined>;
+  /**
+   * The same as rows, as `entryOf` takes them; undefined if the log has no such position, or no longer what follows it.
+   */
+  rowsAfter(
+    position: LogPosition,
+    limit: number,
+  ): Promise<{ rows: readonly EventRow[]; more: boolean } | undefined>;
   /** Deletes the events past the retention period. Only tests wait for it: it happens in the background. */
   prune(): Promise<void>;
   /** Stores the deliveries accepted so far, then stops. */
   stop(): Promise<void>;
 }
 
-/** What comes after a place. */
+/** What comes after a position. */
 export interface Onward {
-  /** As `Log.place`. */
-  readonly place: Place | undefined;
+  /** As `Log.position`. */
+  readonly position: LogPosition | undefined;
   readonly entries: readonly LogEntry[];
   /** Whether there may be more after these. */
   readonly more: boolean;
@@ -112,7 +120,7 @@ export function createLog(options: LogOptions): Log {
     const { outcomes, head, seq } = await options.commit(batch).finally(() => endSpan(span));
     appended = seq;
     // On Postgres the commit itself has sent this signal.
-    if (head && database.engine === 'sqlite') database.signal('log', placeText(head));
+    if (head && database.engine === 'sqlite') database.signal('log', positionText(head));
     batch.forEach((delivery, at) => report(delivery, outcomes[at]!));
     return outcomes;
   }
@@ -121,21 +129,21 @@ export function createLog(options: LogOptions): Log {
     append: (delivery) => queue.push(delivery),
     appended: () => appended,
     bounds: () => readBounds(database.kysely),
-    place: (seq) => readPlace(database.kysely, seq),
+    position: (seq) => readPosition(database.kysely, seq),
     read: async (after, limit) => (await readRows({ after, limit }, entryOf)).taken,
     async readOn(after, limit) {
-      let place: Place | undefined;
+      let position: LogPosition | undefined;
       const { taken: entries, more } = await readRows(readingOn(after, limit), (row) => {
         if (row.seq !== after) return entryOf(row);
-        place = placeOf(row);
+        position = positionOf(row);
         return undefined;
       });
-      return { place, entries, more };
+      return { position, entries, more };
     },
     async rowsAfter({ seq, witness }, limit) {
       const { taken: rows, more } = await readRows(readingOn(seq, limit), (row) => row);
       if (rows[0]?.seq === seq)
-        return placeOf(rows[0]).witness === witness ? { rows: rows.slice(1), more } : undefined;
+        return positionOf(rows[0]).witness === witness ? { rows: rows.slice(1), more } : undefined;
       // Before the first entry, or where retention has deleted the entry but none after it.
       const { pruned } = await readBounds(database.kysely);
       return pruned === seq ? { rows: rows.slice(0, limit), more } : undefined;
@@ -147,7 +155,7 @@ export function createLog(options: LogOptions): Log {
   };
 }
 
-/** What comes after an entry, together with the entry, whose place is compared, and whose texts are not read. */
+/** What comes after an entry, together with the entry, whose position is compared, and whose texts are not read. */
 function readingOn(seq: number, limit: number) {
   return { after: seq - 1, limit: limit + 1, known: seq };
 }
@@ -160,19 +168,19 @@ function readBounds(db: Executor): Promise<Bounds> {
     .executeTakeFirstOrThrow();
 }
 
-async function readPlace(db: Executor, seq: number): Promise<Place | undefined> {
+async function readPosition(db: Executor, seq: number): Promise<LogPosition | undefined> {
   const row = await db
     .selectFrom('events')
     .select(['seq', 'family', 'event_id', 'received_at'])
     .where('seq', '=', seq)
     .executeTakeFirst();
-  return row && placeOf(row);
+  return row && positionOf(row);
 }
 
-type PlaceRow = Pick<EventTable, 'seq' | 'family' | 'event_id' | 'received_at'>;
+type PositionRow = Pick<EventTable, 'seq' | 'family' | 'event_id' | 'received_at'>;
 
-/** The place just after the entry of a row. */
-export function placeOf({ seq, family, event_id, received_at }: PlaceRow): Place {
+/** The position just after the entry of a row. */
+export function positionOf({ seq, family, event_id, received_at }: PositionRow): LogPosition {
   return { seq, witness: witnessOf(family, event_id, received_at) };
 }
 
@@ -186,12 +194,12 @@ interface Range {
 }
 
 /** An entry as it is stored. */
-export type EventRow = PlaceRow & Pick<EventTable, 'entity_id' | 'event' | 'entity'>;
+export type EventRow = PositionRow & Pick<EventTable, 'entity_id' | 'event' | 'entity'>;
 
 /**
- * Reads rows in order, and takes each as soon as it has its texts; what is undefined is left out. Long ones are read and
- * taken one in a turn of the event loop, since an embedded database blocks it meanwhile. Ends before one that retention
- * deletes meanwhile, or that is one too many; `more` says whether there may be more.
+ * Reads rows in order, and takes each as soon as it has its texts; what is undefined is left out. Long ones are read
+ * and taken one in a turn of the event loop, since an embedded database blocks it meanwhile. Ends before one that
+ * retention deletes meanwhile, or that is one too many; `more` says whether there may be more.
  */
 function createReadRows(
   db: Executor,
@@ -273,7 +281,7 @@ export function readStoredEvent(text: string): unknown {
 function entryWith(row: EventRow, event: unknown, entity: unknown): LogEntry {
   return {
     seq: row.seq,
-    witness: placeOf(row).witness,
+    witness: positionOf(row).witness,
     family: row.family,
     eventId: fromKeyText(row.event_id),
     entityId: row.entity_id === null ? null : fromKeyText(row.entity_id),

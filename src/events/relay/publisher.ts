@@ -4,7 +4,7 @@ import type { Sealer } from '../../lib/sealer.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import type { Database } from '../../store/database.js';
 import { withLease } from '../../store/leases.js';
-import { placeOf, type Log } from '../log/log.js';
+import { positionOf, type Log } from '../log/log.js';
 import { findEnd } from '../log/log-end.js';
 import type { NatsStream } from './nats-stream.js';
 import { sealReference, sealRows } from './stretch.js';
@@ -69,20 +69,20 @@ export class Publisher {
     const published = telemetry.metrics.relayPublished.of();
     const bell = this.#listen(ended);
     try {
-      let { place } = await findEnd(log);
+      let { position } = await findEnd(log);
       let last = await stream.begin();
-      // So that replicas know that entries come from here on; one at another place looks what has happened.
-      last = await stream.publish(sealReference(sealer, place, place), last);
+      // So that replicas know that entries come from here on; one at another position looks what has happened.
+      last = await stream.publish(sealReference(sealer, position, position), last);
       this.#outage.up();
       while (!ended.aborted) {
         const rung = bell.next();
-        const read = await log.rowsAfter(place, pageSize);
+        const read = await log.rowsAfter(position, pageSize);
         if (!read) return;
         const { rows, more } = read;
-        for (const message of sealRows(sealer, place, rows, stream.maxBytes))
+        for (const message of sealRows(sealer, position, rows, stream.maxBytes))
           last = await stream.publish(message, last);
         published.value += rows.length;
-        if (rows.length > 0) place = placeOf(rows.at(-1)!);
+        if (rows.length > 0) position = positionOf(rows.at(-1)!);
         if (!more) await rung;
       }
     } finally {

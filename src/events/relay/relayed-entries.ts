@@ -1,15 +1,15 @@
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import type { LogEntry } from '../log/log.js';
-import type { Place } from '../log/log-position.js';
+import type { LogPosition } from '../log/log-position.js';
 import type { Relay } from './relay.js';
 import type { RelayedStretch } from './stretch.js';
 
-/** The relay whose entries are put in order after `place`, and who is told when some have come, or are lacking. */
+/** The relay whose entries are put in order after `position`, and who is told when some have come, or are lacking. */
 export interface RelayedEntriesOptions {
   readonly relay: Pick<Relay, 'listen'>;
   readonly telemetry: Telemetry;
   /** How far the log has been read. */
-  place(): Place;
+  position(): LogPosition;
   /** Called when `take` may give more. */
   onArrival(): void;
   /** Called when the database has to be read instead. */
@@ -39,8 +39,8 @@ export class RelayedEntries {
   readonly #options: RelayedEntriesOptions;
   readonly #unlisten: () => void;
   #held: Held[] = [];
-  /** The places that were signalled and not reached yet. */
-  #signalled: { readonly place: Place; readonly at: number }[] = [];
+  /** The positions that were signalled and not reached yet. */
+  #signalled: { readonly position: LogPosition; readonly at: number }[] = [];
   #isInStep = false;
   #timer: NodeJS.Timeout | undefined;
 
@@ -55,20 +55,20 @@ export class RelayedEntries {
   }
 
   /** Whether to wait for what was signalled; if it does not come in time, `onLack` is called. */
-  expect(place: Place): boolean {
+  expect(position: LogPosition): boolean {
     if (!this.#isInStep) return false;
-    this.#signalled.push({ place, at: performance.now() });
+    this.#signalled.push({ position, at: performance.now() });
     this.#watch();
     return true;
   }
 
-  /** The entries after the place that was reached, as far as the database has signalled them. */
+  /** The entries after the position that was reached, as far as the database has signalled them. */
   take(): readonly LogEntry[] {
-    const place = this.#options.place();
-    this.#passTo(place);
+    const position = this.#options.position();
+    this.#passTo(position);
     const [next] = this.#held;
-    const isNext = next?.entry.seq === place.seq + 1;
-    if (isNext && next.before !== place.witness) this.#refuseHeld();
+    const isNext = next?.entry.seq === position.seq + 1;
+    if (isNext && next.before !== position.witness) this.#refuseHeld();
     const count = isNext ? this.#countVouched() : 0;
     const taken = this.#held.splice(0, count).map(({ entry }) => entry);
     if (taken.length > 0) {
@@ -87,12 +87,12 @@ export class RelayedEntries {
   #hear(stretch: RelayedStretch | undefined): void {
     if (!stretch) return this.#isInStep ? this.#lack() : undefined;
     const { end, entries } = stretch;
-    const place = this.#options.place();
-    if (end.seq === place.seq && end.witness === place.witness) {
+    const position = this.#options.position();
+    if (end.seq === position.seq && end.witness === position.witness) {
       this.#isInStep = true;
     } else if (entries.length === 0) {
       this.#options.onLack();
-    } else if (end.seq > place.seq) {
+    } else if (end.seq > position.seq) {
       this.#hold(stretch);
       this.#options.onArrival();
     }
@@ -108,21 +108,21 @@ export class RelayedEntries {
     );
     const weight = this.#held.reduce((sum, { entry }) => sum + entry.weight, 0);
     if (weight > maxWeight) this.#held = [];
-    this.#passTo(this.#options.place());
+    this.#passTo(this.#options.position());
     this.#watch();
   }
 
   /** Drops what is known by now. */
-  #passTo(place: Place): void {
-    this.#signalled = this.#signalled.filter(({ place: { seq } }) => seq > place.seq);
-    const known = this.#held.findLast(({ entry }) => entry.seq <= place.seq)?.entry;
-    if (known?.seq === place.seq && known.witness === place.witness) this.#isInStep = true;
-    this.#held = this.#held.filter(({ entry }) => entry.seq > place.seq);
+  #passTo(position: LogPosition): void {
+    this.#signalled = this.#signalled.filter(({ position: { seq } }) => seq > position.seq);
+    const known = this.#held.findLast(({ entry }) => entry.seq <= position.seq)?.entry;
+    if (known?.seq === position.seq && known.witness === position.witness) this.#isInStep = true;
+    this.#held = this.#held.filter(({ entry }) => entry.seq > position.seq);
   }
 
-  /** How many of those held come before, or at, a place that was signalled; none if one is of another future. */
+  /** How many of those held come before, or at, a position that was signalled; none if one is of another future. */
   #countVouched(): number {
-    const witnesses = new Map(this.#signalled.map(({ place }) => [place.seq, place.witness]));
+    const witnesses = new Map(this.#signalled.map(({ position }) => [position.seq, position.witness]));
     let count = 0;
     for (const [index, { entry }] of this.#held.entries()) {
       const witness = witnesses.get(entry.seq);

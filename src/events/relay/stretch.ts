@@ -1,14 +1,14 @@
 import type { Sealer } from '../../lib/sealer.js';
-import { entryOf, placeOf, type EventRow, type LogEntry } from '../log/log.js';
-import type { Place } from '../log/log-position.js';
+import { entryOf, positionOf, type EventRow, type LogEntry } from '../log/log.js';
+import type { LogPosition } from '../log/log-position.js';
 
 /** Entries that follow each other in the log, as the relay carries them. */
 export interface RelayedStretch {
-  /** The place before the first of them: the predecessor. */
-  readonly after: Place;
-  /** The place after the last of them. */
-  readonly end: Place;
-  /** None where it is only a reference: then what lies between the two places, if anything, is in the database. */
+  /** The position before the first of them: the predecessor. */
+  readonly after: LogPosition;
+  /** The position after the last of them. */
+  readonly end: LogPosition;
+  /** None where it is only a reference: then what lies between the two positions, if anything, is in the database. */
   readonly entries: readonly LogEntry[];
 }
 
@@ -22,18 +22,18 @@ const sealedAs = 'relay 1';
 /** What a stretch has besides its rows, in bytes. */
 const frameBytes = 256;
 
-/** A sealed stretch without entries: whoever is at another place than this one reads the database. */
-export function sealReference(sealer: Sealer, after: Place, end: Place): string {
+/** A sealed stretch without entries: whoever is at another position than this one reads the database. */
+export function sealReference(sealer: Sealer, after: LogPosition, end: LogPosition): string {
   return seal(sealer, { after, end, rows: [] });
 }
 
 /**
- * The rows that follow a place, sealed: in as few messages as `maxBytes` allows, in order. A row that takes more goes as
- * a reference.
+ * The rows that follow a position, sealed: in as few messages as `maxBytes` allows, in order. A row that takes more
+ * goes as a reference.
  */
 export function* sealRows(
   sealer: Sealer,
-  after: Place,
+  after: LogPosition,
   rows: readonly EventRow[],
   maxBytes: number,
 ): Generator<string> {
@@ -44,12 +44,12 @@ export function* sealRows(
   for (const row of rows) {
     const more = Buffer.byteLength(JSON.stringify(row)) + 1;
     if (taken.length > 0 && bytes + more > most) {
-      const end = placeOf(taken.at(-1)!);
+      const end = positionOf(taken.at(-1)!);
       yield seal(sealer, { after: from, end, rows: taken });
       [from, taken, bytes] = [end, [], 0];
     }
     if (more > most) {
-      const end = placeOf(row);
+      const end = positionOf(row);
       yield sealReference(sealer, from, end);
       from = end;
       continue;
@@ -57,7 +57,7 @@ export function* sealRows(
     taken.push(row);
     bytes += more;
   }
-  if (taken.length > 0) yield seal(sealer, { after: from, end: placeOf(taken.at(-1)!), rows: taken });
+  if (taken.length > 0) yield seal(sealer, { after: from, end: positionOf(taken.at(-1)!), rows: taken });
 }
 
 function seal(sealer: Sealer, written: Written): string {

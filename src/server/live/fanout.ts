@@ -17,7 +17,7 @@ import { userCaller, type MemoryLedger } from '../../lib/memory/memory-ledger.js
 import { createSubscriptionQuota, weigh, type SubscriptionQuota } from './subscription-quota.js';
 import type { Metrics, Value } from '../../lib/telemetry/metrics.js';
 import type { Outlet } from './outlet.js';
-import type { Place } from '../../events/log/log-position.js';
+import type { LogPosition } from '../../events/log/log-position.js';
 import type { CompiledDocuments } from '../operation/compiled-documents.js';
 import type { OperationRules } from '../operation/operation-rules.js';
 import { createRenderer } from './renderer.js';
@@ -41,7 +41,7 @@ const ended = { done: true, value: undefined } as const;
 interface FanoutOptions {
   readonly schema: GraphQLSchema;
   readonly rules: OperationRules;
-  readonly feed: Pick<Feed, 'multicast' | 'cursor' | 'place'>;
+  readonly feed: Pick<Feed, 'multicast' | 'cursor' | 'position'>;
   readonly metrics: Metrics;
   readonly ledger: MemoryLedger;
   /** With the documents that are compiled; absent if none are. */
@@ -76,7 +76,7 @@ export class Fanout {
 
   /**
    * As graphql-js `subscribe`, but the iterable never yields: updates go straight to the outlet. The iterable
-   * ends with the feed, rejects if the place to resume from is no longer kept, and leaves its group on `return()`.
+   * ends with the feed, rejects if the position to resume from is no longer kept, and leaves its group on `return()`.
    */
   async subscribe({ outlet, ...args }: LiveSubscription): Promise<Awaited<OperationResult>> {
     const source = await createSourceEventStream(args);
@@ -95,7 +95,7 @@ export class Fanout {
     subscriber.release = release;
     const { multicast } = this.#feed;
     // Before anything is sent: a group never sends to a new member at once.
-    outlet.begin?.(request && (request.cursor ?? this.#feed.cursor(this.#feed.place())), () =>
+    outlet.begin?.(request && (request.cursor ?? this.#feed.cursor(this.#feed.position())), () =>
       multicast.passed(key, subscriber),
     );
     return subscriber;
@@ -162,17 +162,17 @@ class Subscriber implements Member, AsyncIterableIterator<never, undefined> {
     return this.#outlet.untilRoom?.();
   }
 
-  replay(payloads: readonly string[], places: readonly Place[]): Promise<boolean> {
+  replay(payloads: readonly string[], positions: readonly LogPosition[]): Promise<boolean> {
     this.#sent.replayed.value += payloads.length;
     return new Promise((resolve) => {
-      this.#outlet.send(payloads, places, (error) => resolve(!error));
+      this.#outlet.send(payloads, positions, (error) => resolve(!error));
     });
   }
 
-  deliver(payloads: readonly string[], places: readonly Place[]): boolean {
+  deliver(payloads: readonly string[], positions: readonly LogPosition[]): boolean {
     if (!this.#outlet.hasRoom()) return false;
     this.#sent.live.value += payloads.length;
-    this.#outlet.send(payloads, places);
+    this.#outlet.send(payloads, positions);
     return true;
   }
 

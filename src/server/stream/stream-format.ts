@@ -3,9 +3,9 @@ export interface StreamFormat {
   /** How the metrics call it. */
   readonly name: 'sse' | 'multipart';
   readonly contentType: string;
-  /** Before all else; `cursor` is the place after which the subscription begins. */
+  /** Before all else; `cursor` is the position after which the subscription begins. */
   open(cursor: string | undefined): string;
-  /** A result; `cursor` is the place just after it, where it has one. */
+  /** A result; `cursor` is the position just after it, where it has one. */
   next(payload: string, cursor: string | undefined): string;
   /** That the connection is alive, and how far the subscription has come. */
   heartbeat(cursor: string | undefined): string;

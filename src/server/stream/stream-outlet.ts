@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { Place } from '../../events/log/log-position.js';
+import type { LogPosition } from '../../events/log/log-position.js';
 import type { Holding } from '../../lib/memory/memory-ledger.js';
 import type { Done, Outlet } from '../live/outlet.js';
 import type { Breathe } from '../operation/admission.js';
@@ -16,8 +16,8 @@ const closeMs = 5_000;
 /** Stands for a result, which cannot hold this character. */
 const placeholder = '\0';
 
-/** Makes the cursor of a place. */
-export type CursorOf = (place: Place) => string;
+/** Makes the cursor of a position. */
+export type CursorOf = (position: LogPosition) => string;
 
 /** Makes the bytes of updates, once for all streams of one format that are given the same array of payloads. */
 export class SharedBytes {
@@ -32,10 +32,10 @@ export class SharedBytes {
     this.#cursorOf = cursorOf;
   }
 
-  /** The bytes, and the cursor of the last place. */
-  of(payloads: readonly string[], places: readonly Place[]): readonly [Buffer, string | undefined] {
+  /** The bytes, and the cursor of the last position. */
+  of(payloads: readonly string[], positions: readonly LogPosition[]): readonly [Buffer, string | undefined] {
     if (payloads !== this.#payloads) {
-      const cursors = places.map(this.#cursorOf);
+      const cursors = positions.map(this.#cursorOf);
       this.#payloads = payloads;
       this.#bytes = Buffer.from(
         payloads.map((payload, at) => this.#format.next(payload, cursors[at])).join(''),
@@ -56,8 +56,8 @@ export class StreamOutlet implements Outlet {
   /** What waits for the client is charged here. */
   readonly #leaving: Holding;
   #response: ServerResponse | undefined = undefined;
-  #passed: () => Place | undefined = nowhere;
-  /** The place of the last block sent. */
+  #passed: () => LogPosition | undefined = nowhere;
+  /** The position of the last block sent. */
   #cursor: string | undefined = undefined;
   #hasEnded = false;
 
@@ -72,15 +72,15 @@ export class StreamOutlet implements Outlet {
     return this.#answer.format;
   }
 
-  begin(cursor: string | undefined, passed: () => Place | undefined): void {
+  begin(cursor: string | undefined, passed: () => LogPosition | undefined): void {
     this.isSubscription = true;
     this.#passed = passed;
     this.#cursor = cursor;
     this.#write(this.#format.open(cursor));
   }
 
-  send(payloads: readonly string[], places: readonly Place[], done?: Done): void {
-    const [bytes, last] = this.#shared.of(payloads, places);
+  send(payloads: readonly string[], positions: readonly LogPosition[], done?: Done): void {
+    const [bytes, last] = this.#shared.of(payloads, positions);
     this.#cursor = last ?? this.#cursor;
     this.#write(bytes, done);
   }
@@ -99,8 +99,8 @@ export class StreamOutlet implements Outlet {
   /** Says that the connection is alive, and how far the subscription has come; nothing while earlier bytes wait. */
   beat(): void {
     if (!this.isSubscription || this.#hasEnded || this.#response!.writableLength > 0) return;
-    const place = this.#passed();
-    if (place) this.#cursor = this.#cursorOf(place);
+    const position = this.#passed();
+    if (position) this.#cursor = this.#cursorOf(position);
     this.#write(this.#format.heartbeat(this.#cursor));
   }
 
@@ -145,7 +145,7 @@ export class StreamOutlet implements Outlet {
     return true;
   }
 
-  /** The only place where bytes leave. */
+  /** The only place here where bytes leave. */
   #write(bytes: Buffer | string, done?: Done): void {
     const response = (this.#response ??= this.#answer.open());
     // What is charged once it is closed would never be released.

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
-import type { Place } from '../../events/log/log-position.js';
+import type { LogPosition } from '../../events/log/log-position.js';
 import type { Done, Outlet } from '../live/outlet.js';
 import { lengthOf } from '../operation/answer-text.js';
 import { canSendUpdate, hold, tooLate, untilWritten } from './socket/backpressure.js';
@@ -16,7 +16,7 @@ export class WebsocketOutlet implements Outlet {
     this.#operationId = operationId;
   }
 
-  send(payloads: readonly string[], _: readonly Place[], done?: Done): void {
+  send(payloads: readonly string[], _: readonly LogPosition[], done?: Done): void {
     const { socket, stream } = this.#connection;
     // Before a live update, `hasRoom` was asked.
     if (done && !hold(socket, lengthOf(payloads))) {
@@ -48,11 +48,15 @@ export class WebsocketOutlet implements Outlet {
 }
 
 const begin = '{"type":"next","payload":';
-/** In characters. A longer one is encoded once for all sockets that it is sent to, which take it as a frame of its own. */
+/**
+ * In characters. A longer one is encoded once for all sockets that it is sent to, which take it as a frame of its own.
+ */
 const longPayload = 16 * 1024;
 let encoded = { payload: '', bytes: Buffer.alloc(0) };
 
-/** Sends a message in three frames, of which the long one is the same bytes for all sockets: each has none of its own. */
+/**
+ * Sends a message in three frames, of which the long one is the same bytes for all sockets: each has none of its own.
+ */
 function sendShared(socket: WebSocket, payload: string, end: string, done?: Done): void {
   if (encoded.payload !== payload) encoded = { payload, bytes: Buffer.from(payload) };
   const part = { binary: false, fin: false };

@@ -293,7 +293,7 @@ describe('paymentUpdates', () => {
   });
 
   it('filter and show an event without livemode by the livemode of its payment', async () => {
-    const place = live.feed.cursor(live.feed.place());
+    const place = live.feed.cursor(live.feed.position());
     for (const event of withoutLivemode) await live.log.append(deliveryOf(event, event.paymentId));
     for (const [livemode, eventId] of [
       [true, 's1'],
@@ -318,7 +318,7 @@ describe('paymentUpdates', () => {
   });
 
   it('show the payment as it was just after each event; a late one does not move it back', async () => {
-    const cursorAt = async (seq: number) => live.feed.cursor((await live.log.place(seq))!);
+    const cursorAt = async (seq: number) => live.feed.cursor((await live.log.position(seq))!);
     const subscription = await begin({ paymentIds: ['a'] });
     const updates = [
       await nextUpdate(subscription),

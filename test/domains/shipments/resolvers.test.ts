@@ -127,7 +127,7 @@ describe('shipments', () => {
     const filter = { carrier: 'DHL' };
     expect(await ask(contextOf(reader), page, { after })).toEqual(refused);
     expect(
-      await ask(contextOf(reader), page, { filter, after: live.feed.cursor(live.feed.place()) }),
+      await ask(contextOf(reader), page, { filter, after: live.feed.cursor(live.feed.position()) }),
     ).toEqual(refused);
     const another = callerWith(['SHIPMENTS_READ'], 'usr_2');
     expect(await ask(contextOf(another), page, { filter, after })).toEqual(refused);
@@ -225,7 +225,7 @@ describe('shipmentUpdates', () => {
     for (const seq of [1, 2, 3, 4, 5]) {
       const update = await nextUpdate(subscription);
       expect(update).toMatchObject({
-        cursor: live.feed.cursor((await live.log.place(seq))!),
+        cursor: live.feed.cursor((await live.log.position(seq))!),
         replayed: true,
       });
       messages.push(update);

@@ -61,7 +61,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
     const head = (await testLog.log.bounds()).head;
     const ids = numbers(count).map((n) => `event ${head + n}`);
     await Promise.all(ids.map((id) => testLog.log.append(delivery(id, {}, changes))));
-    await vi.waitFor(() => expect(feed.place().seq).toBe(head + count), { interval: 1, timeout: 10_000 });
+    await vi.waitFor(() => expect(feed.position().seq).toBe(head + count), { interval: 1, timeout: 10_000 });
   }
 
   /** A member that is alone in its group, so that no other affects what is rendered and when. */
@@ -74,7 +74,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
 
   /** The cursor just after the entry with this number. */
   async function cursorAt(seq: number): Promise<string> {
-    return feed.cursor((await testLog.log.place(seq)) ?? { seq, witness: '' });
+    return feed.cursor((await testLog.log.position(seq)) ?? { seq, witness: '' });
   }
 
   /** Moves the clock past the retention of every event so far, and deletes them. */
@@ -129,7 +129,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
     test('gets every event, however slow it is and however far it falls behind', async () => {
       const small = await openFeed({ recent: 4 });
       await append(1);
-      await expect.poll(() => small.place().seq).toBe(1);
+      await expect.poll(() => small.position().seq).toBe(1);
       const gate = createGate();
       const slow = follow(0, { of: small, replay: () => gate.opened.then(() => true) });
       const quick = follow(0, { of: small });
@@ -182,10 +182,10 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
       const again = await openFeed();
       const entries = await testLog.log.read(0, 3);
       expect(again.cursor(entries[1]!)).toBe(await cursorAt(2));
-      expect(await again.position(await cursorAt(2))).toBe(2);
-      expect(await feed.position(await cursorAt(0))).toBe(0);
-      for (const { cursor, place } of [feed, again]) expect(cursor(place())).toBe(await cursorAt(3));
-      expect(feed.place().seq).toBe(3);
+      expect(await again.seqOf(await cursorAt(2))).toBe(2);
+      expect(await feed.seqOf(await cursorAt(0))).toBe(0);
+      for (const { cursor, position } of [feed, again]) expect(cursor(position())).toBe(await cursorAt(3));
+      expect(feed.position().seq).toBe(3);
     });
 
     test.each([
@@ -194,7 +194,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
       ['some other text', () => 'cursor'],
       ['of another connection', () => cursors.seal({ connection: 'notes' }, ['log', 0, ''])],
     ])('is CURSOR_INVALID if it is %s', async (_case, alter) => {
-      await expect(feed.position(alter(await cursorAt(0)))).rejects.toMatchObject({ code: 'CURSOR_INVALID' });
+      await expect(feed.seqOf(alter(await cursorAt(0)))).rejects.toMatchObject({ code: 'CURSOR_INVALID' });
     });
 
     test('takes few reads to look up when many clients resume at once', async () => {
@@ -206,11 +206,13 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
           reads += 1;
           return read(...args);
         };
-      const { bounds, place, read } = testLog.log;
-      const late = await openFeed({ log: { bounds: count(bounds), place: count(place), read: count(read) } });
+      const { bounds, position, read } = testLog.log;
+      const late = await openFeed({
+        log: { bounds: count(bounds), position: count(position), read: count(read) },
+      });
       reads = 0;
       const sealed = await Promise.all(numbers(60).map(cursorAt));
-      expect(await Promise.all(sealed.map((cursor) => late.position(cursor)))).toEqual(numbers(60));
+      expect(await Promise.all(sealed.map((cursor) => late.seqOf(cursor)))).toEqual(numbers(60));
       expect(reads).toBeLessThanOrEqual(4); // the end of the log twice at most, and two pages
     });
 
@@ -222,10 +224,10 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
       const cursor = await cursorAt(0);
       isAway = true;
       const leaving = new LightAbortController();
-      const left = failing.position(cursor, leaving);
+      const left = failing.seqOf(cursor, leaving);
       leaving.abort();
       expect(await left).toBe(0);
-      const stopped = failing.position(cursor);
+      const stopped = failing.seqOf(cursor);
       failing.stop();
       expect(await stopped).toBe(0);
     });
@@ -235,8 +237,8 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
         log: { bounds: async () => ({ ...(await testLog.log.bounds()), id: 'another log' }) },
       });
       const expiry = { code: 'CURSOR_EXPIRED' };
-      await expect(feed.position(other.cursor(other.place()))).rejects.toMatchObject(expiry);
-      await expect(feed.position(await cursorAt(1))).rejects.toMatchObject(expiry);
+      await expect(feed.seqOf(other.cursor(other.position()))).rejects.toMatchObject(expiry);
+      await expect(feed.seqOf(await cursorAt(1))).rejects.toMatchObject(expiry);
     });
 
     test('is CURSOR_EXPIRED if events after it were deleted, and valid if none was', async () => {
@@ -244,8 +246,8 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
       const [second, third] = [await cursorAt(2), await cursorAt(3)];
       await deleteAll();
       await append(1, { receivedAt: testLog.clock.iso() });
-      await expect(feed.position(second)).rejects.toMatchObject({ code: 'CURSOR_EXPIRED' });
-      const after = await feed.position(third);
+      await expect(feed.seqOf(second)).rejects.toMatchObject({ code: 'CURSOR_EXPIRED' });
+      const after = await feed.seqOf(third);
       await expectGot(follow(after), '4*');
     });
 
@@ -255,9 +257,9 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
       await expectGot(member, '1 2 3');
       await deleteAll();
       const late = await openFeed();
-      const cursor = late.cursor(late.place());
+      const cursor = late.cursor(late.position());
       await append(1, { receivedAt: testLog.clock.iso() });
-      const after = await feed.position(cursor);
+      const after = await feed.seqOf(cursor);
       expect(after).toBe(3);
       await expectGot(follow(after), '4*');
     });
@@ -272,9 +274,9 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
       .where('seq', '=', 2)
       .execute();
     const restored = await openFeed();
-    expect(await restored.position(shared)).toBe(1);
-    await expect(restored.position(lost)).rejects.toMatchObject({ code: 'CURSOR_EXPIRED' });
-    expect(await restored.position(restored.cursor(restored.place()))).toBe(2);
+    expect(await restored.seqOf(shared)).toBe(1);
+    await expect(restored.seqOf(lost)).rejects.toMatchObject({ code: 'CURSOR_EXPIRED' });
+    expect(await restored.seqOf(restored.cursor(restored.position()))).toBe(2);
   });
 
   describe('when the database is restored', () => {
@@ -299,7 +301,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
         await append(2);
         await expectGot(member, '1 2');
         isHeld = true;
-        const position = own.position(await cursorAt(2));
+        const position = own.seqOf(await cursorAt(2));
         await begun.opened;
         const { kysely } = testLog.database;
         if (left === 'no entry') {
@@ -322,13 +324,13 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
         await restore(testLog.database, kept);
         for (const { ended } of members) expect(await ended).toMatchObject(expiry);
         expect(feed.multicast.size).toBe(0);
-        expect(feed.place().seq).toBe(kept);
-        await expect(feed.position(lost)).rejects.toMatchObject(expiry);
+        expect(feed.position().seq).toBe(kept);
+        await expect(feed.seqOf(lost)).rejects.toMatchObject(expiry);
         const newcomer = follow();
         await testLog.log.append(delivery('after the restoring'));
         await expectGot(newcomer, String(kept + 1));
         for (const { got } of members) expect(got).toEqual([]);
-        const after = await feed.position(feed.cursor(feed.place()));
+        const after = await feed.seqOf(feed.cursor(feed.position()));
         expect(after).toBe(kept + 1);
       },
     );
@@ -347,16 +349,16 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
       });
       expect(await member.ended).toMatchObject(expiry);
       expect(member.got).toEqual([]);
-      await expect.poll(() => feed.place().seq).toBe(3);
+      await expect.poll(() => feed.position().seq).toBe(3);
     });
 
     test('ends subscriptions and refuses cursors if the log has another id, even if both are empty', async () => {
-      const before = feed.cursor(feed.place());
+      const before = feed.cursor(feed.position());
       const member = follow();
       await testLog.database.kysely.updateTable('log_head').set({ log_id: 'another' }).execute();
       expect(await member.ended).toMatchObject(expiry);
-      await expect(feed.position(before)).rejects.toMatchObject(expiry);
-      expect(await feed.position(feed.cursor(feed.place()))).toBe(0);
+      await expect(feed.seqOf(before)).rejects.toMatchObject(expiry);
+      expect(await feed.seqOf(feed.cursor(feed.position()))).toBe(0);
     });
 
     test('does not mistake retention for a restore', async () => {
@@ -403,7 +405,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
         expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
           { from: read, to: head, msg: expect.stringMatching(/stalled .* retention/) as string },
         ]);
-        expect(frozen.place().seq).toBe(head);
+        expect(frozen.position().seq).toBe(head);
         const newcomer = follow(undefined, { of: frozen });
         await append(1, { receivedAt: testLog.clock.iso() });
         await expectGot(newcomer, String(head + 1));
@@ -439,9 +441,9 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
       },
     });
     await append(600);
-    await expect.poll(() => idle.place().seq).toBe(600);
+    await expect.poll(() => idle.position().seq).toBe(600);
     expect(taken).toBeLessThan(600);
-    expect(idle.place()).toMatchObject((await testLog.log.place(600))!);
+    expect(idle.position()).toMatchObject((await testLog.log.position(600))!);
     const [fromNow, fromStart] = [follow(undefined, { of: idle }), follow(0, { of: idle })];
     await append(2);
     await expectGot(fromNow, '601 602');
@@ -462,7 +464,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
     const cursor = await cursorAt(1);
     await testLog.database.kysely.updateTable('events').set({ event: '{' }).where('seq', '=', 1).execute();
     const other = await openFeed();
-    expect(await other.position(cursor)).toBe(1);
+    expect(await other.seqOf(cursor)).toBe(1);
     const member = follow(1, { of: other });
     await append(2);
     await expectGot(member, '2 3');
@@ -519,7 +521,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
     before.leave();
     await restore(testLog.database, 1);
     for (const id of ['another 2', 'another 3', 'another 4']) await testLog.log.append(delivery(id));
-    await expect.poll(() => unpolled.place().seq).toBe(4);
+    await expect.poll(() => unpolled.position().seq).toBe(4);
     const after = createMember(1);
     unpolled.multicast.join('group', createRendering(renderId), after);
     await expectGot(after, 'another 2 another 3 another 4');

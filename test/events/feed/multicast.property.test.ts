@@ -91,16 +91,16 @@ function createMember(log: Log, feed: Feed, { key, rendering, family, wants }: G
   }
 
   async function cursorAt(seq: number): Promise<string> {
-    return feed.cursor((await log.place(seq)) ?? { seq, witness: '' });
+    return feed.cursor((await log.position(seq)) ?? { seq, witness: '' });
   }
 
   async function join(exact: boolean, slow: number): Promise<void> {
     if (leave) return;
     const last = resumable();
     const seq = last ?? (exact ? (await log.bounds()).head : undefined);
-    const after = seq === undefined ? undefined : await feed.position(await cursorAt(seq));
+    const after = seq === undefined ? undefined : await feed.seqOf(await cursorAt(seq));
     refusing = false;
-    if (last === undefined) began = [after ?? feed.place().seq, after ?? (await log.bounds()).head];
+    if (last === undefined) began = [after ?? feed.position().seq, after ?? (await log.bounds()).head];
     let isHere = true;
     const unsubscribe = feed.multicast.join(key, rendering, {
       after,

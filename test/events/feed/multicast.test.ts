@@ -41,7 +41,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
   /** Waits until the feed has read the whole log. */
   async function settle(of = feed): Promise<void> {
     const head = (await testLog.log.bounds()).head;
-    await expect.poll(() => of.place().seq).toBe(head);
+    await expect.poll(() => of.position().seq).toBe(head);
   }
 
   beforeEach(async () => {
@@ -94,14 +94,14 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
     test('gives a long event to its members over several turns, and once to those that come meanwhile', async () => {
       const longest = (entry: LogEntry, replayed: boolean) => text(entry, replayed).padEnd(600_000);
       const join = (member: Member) => feed.multicast.join('group', createRendering(longest), member);
-      const place = (member: Member) => feed.multicast.passed('group', member)?.seq;
+      const position = (member: Member) => feed.multicast.passed('group', member)?.seq;
       feed.multicast.join('other', createRendering(), createMember()); // has the feed keep what it reads
       await append(1);
       await settle();
       const [late, last] = [createMember(0), createMember()];
       const passed: unknown[] = [];
       const meanwhile = (member: Member) => {
-        passed.push(place(member), place(last));
+        passed.push(position(member), position(last));
         join(late);
       };
       const first = createMember(undefined, {
@@ -119,7 +119,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       for (const count of [1, 2]) {
         await append(1);
         for (const { got } of [first, ...others, last]) await expect.poll(() => got.length).toBe(count);
-        await expect.poll(() => [place(first), place(last)]).toEqual([count + 1, count + 1]);
+        await expect.poll(() => [position(first), position(last)]).toEqual([count + 1, count + 1]);
       }
       // How far the first has come is not told before the others are there; the last was where it had been.
       expect(passed).toEqual([undefined, 1]);
@@ -350,7 +350,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       expect(rendering.rendered).toEqual(['3']);
     });
 
-    test('continues after its place without a gap or a repetition', async () => {
+    test('continues after its position without a gap or a repetition', async () => {
       const rendering = createRendering();
       const [early, late] = [createMember(), createMember(2)];
       feed.multicast.join('group', rendering, early);
@@ -496,7 +496,7 @@ describe.each(engines)('the multicast on %s', (_, freshUrl) => {
       const lagging = await openFeed({
         log: {
           readOn: async (after, limit) =>
-            behind ? { place: undefined, entries: [], more: false } : testLog.log.readOn(after, limit),
+            behind ? { position: undefined, entries: [], more: false } : testLog.log.readOn(after, limit),
         },
       });
       const [early, ahead] = [createMember(), createMember(2)];

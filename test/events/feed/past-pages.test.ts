@@ -132,11 +132,11 @@ describe('the past', () => {
     expect(world.reads).toEqual([0, 0]);
   });
 
-  test('returns the place of an entry if the log has it', async () => {
+  test('returns the position of an entry if the log has it', async () => {
     const world = createWorld(40);
     world.pruned = 3;
     const past = new PastPages(world.log, world.tail);
-    const found = await Promise.all([0, 3, 4, 40, 41].map((seq) => past.place(seq)));
+    const found = await Promise.all([0, 3, 4, 40, 41].map((seq) => past.position(seq)));
     expect(found.map((entry) => entry?.seq)).toEqual([undefined, undefined, 4, 40, undefined]);
   });
 

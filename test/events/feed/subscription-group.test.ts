@@ -23,7 +23,7 @@ function createSources(perTurn = 32): Sources {
   const retry = (read: () => Promise<unknown>) => read();
   const tail = {
     entry: () => undefined,
-    place: () => ({ seq: 1_000_000, witness: '' }),
+    position: () => ({ seq: 1_000_000, witness: '' }),
     follow: () => () => undefined,
   };
   return { past: { page }, tail, retrier: { retry }, pace: new Pace(perTurn) } as unknown as Sources;

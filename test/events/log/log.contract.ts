@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { maxAlteredBodies } from '../../../src/events/log/altered-bodies.js';
 import type { LogEntry } from '../../../src/events/log/log.js';
-import { placeFrom, type Place } from '../../../src/events/log/log-position.js';
+import { positionFrom, type LogPosition } from '../../../src/events/log/log-position.js';
 import { fromKeyText, keyText } from '../../../src/store/sql/key-text.js';
 import { scrape } from '../../support/metrics.js';
 import { delivery, openTestLog, readEntities, restore, type TestLog } from '../test-log.js';
@@ -49,16 +49,16 @@ export function logContract(freshUrl: () => Promise<string>): void {
       expect(await read(10, 4)).toEqual([]);
     });
 
-    test('is read on from a place, along with the place', async () => {
+    test('is read on from a position, along with the position', async () => {
       await Promise.all(numbers(4).map((n) => append(`event ${n}`)));
-      const place = await testLog.log.place(1);
-      expect(await testLog.log.readOn(1, 2)).toEqual({ place, entries: await read(1, 2), more: true });
+      const position = await testLog.log.position(1);
+      expect(await testLog.log.readOn(1, 2)).toEqual({ position, entries: await read(1, 2), more: true });
       expect(await testLog.log.readOn(4, 2)).toEqual({
-        place: await testLog.log.place(4),
+        position: await testLog.log.position(4),
         entries: [],
         more: false,
       });
-      expect(await testLog.log.readOn(5, 2)).toEqual({ place: undefined, entries: [], more: false });
+      expect(await testLog.log.readOn(5, 2)).toEqual({ position: undefined, entries: [], more: false });
     });
 
     test('is read no further than 4 MiB, but for a longer event', async () => {
@@ -70,11 +70,11 @@ export function logContract(freshUrl: () => Promise<string>): void {
       const [first, rest] = [await read(0, 10), await read(4, 10)];
       expect(first.map((entry) => entry.event)).toEqual([event, long, event, long]);
       expect(rest.map((entry) => entry.event)).toEqual([long, event]);
-      const [place, placeOfLong] = [await testLog.log.place(1), await testLog.log.place(5)];
-      expect(await testLog.log.readOn(1, 10)).toEqual({ place, entries: first.slice(1), more: true });
-      const { rows, more } = (await testLog.log.rowsAfter(place!, 10))!;
+      const [position, placeOfLong] = [await testLog.log.position(1), await testLog.log.position(5)];
+      expect(await testLog.log.readOn(1, 10)).toEqual({ position, entries: first.slice(1), more: true });
+      const { rows, more } = (await testLog.log.rowsAfter(position!, 10))!;
       expect([rows.map(({ seq }) => seq), more]).toEqual([[2, 3, 4], true]);
-      const last = { place: placeOfLong, entries: rest.slice(1), more: false };
+      const last = { position: placeOfLong, entries: rest.slice(1), more: false };
       expect(await testLog.log.readOn(5, 10)).toEqual(last);
     });
 
@@ -86,8 +86,8 @@ export function logContract(freshUrl: () => Promise<string>): void {
         text: JSON.stringify({ ...event, long: 'x'.repeat(4_500_000) }),
       };
       for (const [at, changes] of [{}, { known }, {}].entries()) await append(`event ${at}`, {}, changes);
-      const place = (await testLog.log.place(1))!;
-      const { rows, more } = (await testLog.log.rowsAfter(place, 10))!;
+      const position = (await testLog.log.position(1))!;
+      const { rows, more } = (await testLog.log.rowsAfter(position, 10))!;
       expect([rows.map(({ seq }) => seq), more]).toEqual([[2], true]);
       const onward = await testLog.log.readOn(1, 10);
       expect([onward.entries.map(({ seq }) => seq), onward.more]).toEqual([[2], true]);
@@ -112,7 +112,7 @@ export function logContract(freshUrl: () => Promise<string>): void {
       expect(turns).toBeGreaterThanOrEqual(9);
       expect(entries.map(({ eventId }) => eventId)).toEqual(ids);
       expect(entries[9]).toMatchObject({ event: { step: 0 }, weight: expect.closeTo(700_000, -4) });
-      const onward = { place: await testLog.log.place(3), entries: entries.slice(3, 8), more: true };
+      const onward = { position: await testLog.log.position(3), entries: entries.slice(3, 8), more: true };
       expect(await testLog.log.readOn(3, 20)).toEqual(onward);
     });
 
@@ -120,7 +120,7 @@ export function logContract(freshUrl: () => Promise<string>): void {
       await Promise.all(numbers(3).map((n) => append(`event ${n}`)));
       await testLog.database.kysely.updateTable('events').set({ event: '{' }).where('seq', '=', 2).execute();
       const [before, corrupt, after] = await everything();
-      expect(corrupt).toMatchObject((await testLog.log.place(2))!);
+      expect(corrupt).toMatchObject((await testLog.log.position(2))!);
       expect(() => corrupt!.event).toThrow('JSON');
       expect(() => corrupt!.entity).toThrow('JSON');
       expect([before, after]).toMatchObject([{ event: { step: 0 } }, { event: { step: 0 } }]);
@@ -150,11 +150,11 @@ export function logContract(freshUrl: () => Promise<string>): void {
     });
 
     test('signals its new end once that can be read', async () => {
-      let signalled: Place | undefined;
-      const found = new Promise<Place | undefined>((resolve) => {
+      let signalled: LogPosition | undefined;
+      const found = new Promise<LogPosition | undefined>((resolve) => {
         testLog.database.listen('log', (payload) => {
-          signalled = placeFrom(payload);
-          resolve(testLog.log.place(1));
+          signalled = positionFrom(payload);
+          resolve(testLog.log.position(1));
         });
       });
       await append('event');
@@ -390,13 +390,15 @@ export function logContract(freshUrl: () => Promise<string>): void {
       expect((await alteredBodies()).map(({ event_id }) => event_id)).toEqual([keyText('young')]);
     });
 
-    test('leaves the place of the newest event, from which the log is read on', async () => {
+    test('leaves the position of the newest event, from which the log is read on', async () => {
       const { log, database, clock } = testLog;
       await Promise.all(numbers(3).map((n) => append(`event ${n}`, {}, old())));
-      const places = [(await log.place(3))!, { seq: 3, witness: '' }];
+      const positions = [(await log.position(3))!, { seq: 3, witness: '' }];
       const rowsAfter = (limit: number) =>
         Promise.all(
-          places.map(async (place) => (await log.rowsAfter(place, limit))?.rows.map(({ seq }) => seq)),
+          positions.map(async (position) =>
+            (await log.rowsAfter(position, limit))?.rows.map(({ seq }) => seq),
+          ),
         );
       clock.moveDays(91);
       await log.prune();

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { Delivery } from '../../../src/events/webhooks/delivery.js';
 import type { LogEntry } from '../../../src/events/log/log.js';
-import { placeFrom } from '../../../src/events/log/log-position.js';
+import { positionFrom } from '../../../src/events/log/log-position.js';
 import { digest } from '../../../src/lib/sealer.js';
 import { engines } from '../../support/engines.js';
 import { scrape } from '../../support/metrics.js';
@@ -139,7 +139,7 @@ describe.each(engines.filter(([engine]) => engine === 'postgres'))(
       withReplicas(2, async ([one, other]) => {
         const signal = new Promise<string>((resolve) => other!.database.listen('log', resolve));
         await one!.log.append(delivery('event'));
-        expect(placeFrom(await signal)).toEqual(await other!.log.place(1));
+        expect(positionFrom(await signal)).toEqual(await other!.log.position(1));
       }));
   },
 );

@@ -341,12 +341,15 @@ describe.skipIf(noPostgres ?? noNats)('gateways on a cluster of three NATS serve
     );
 
     test('deliver nothing that is forged, not even with a stolen key', { timeout: 60_000 }, async () => {
-      const { place, forged } = await withLog(async ({ log }) => {
+      const { position, forged } = await withLog(async ({ log }) => {
         const { head } = await log.bounds();
-        const [last] = (await log.rowsAfter((await log.place(head - 1))!, 1))!.rows;
-        return { place: (await log.place(head))!, forged: { ...last!, seq: head + 1, event_id: 'forged' } };
+        const [last] = (await log.rowsAfter((await log.position(head - 1))!, 1))!.rows;
+        return {
+          position: (await log.position(head))!,
+          forged: { ...last!, seq: head + 1, event_id: 'forged' },
+        };
       });
-      const sealed = (by: Buffer) => sealRows(createSealer([by]), place, [forged], maxPayload);
+      const sealed = (by: Buffer) => sealRows(createSealer([by]), position, [forged], maxPayload);
       const before = await refused();
       await publish(['forged', ...sealed(randomBytes(32))]);
       await expect.poll(refused).toEqual(before.map((count) => count + 2));
@@ -358,7 +361,7 @@ describe.skipIf(noPostgres ?? noNats)('gateways on a cluster of three NATS serve
     });
 
     test('deliver nothing of the time after a backup once it is restored', { timeout: 120_000 }, async () => {
-      const kept = await withLog(async ({ log }) => (await log.place((await log.bounds()).head))!);
+      const kept = await withLog(async ({ log }) => (await log.position((await log.bounds()).head))!);
       startSending();
       await expectInStep();
       await stopSending();

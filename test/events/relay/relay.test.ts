@@ -34,9 +34,9 @@ function counting(log: Log) {
     counted,
     log: {
       ...log,
-      place: count(log.place, (place) => (place ? 1 : 0)),
+      position: count(log.position, (position) => (position ? 1 : 0)),
       read: count(log.read, (entries) => entries.length),
-      readOn: count(log.readOn, ({ place, entries }) => entries.length + (place ? 1 : 0)),
+      readOn: count(log.readOn, ({ position, entries }) => entries.length + (position ? 1 : 0)),
       rowsAfter: count(log.rowsAfter, (read) => (read?.rows.length ?? 0) + 1),
     } satisfies Log,
   };
@@ -175,16 +175,16 @@ describe.skipIf(noPostgres ?? noNats)('the relay', () => {
     await getInStep([replica]);
     await append([replica], 2);
     const stolen = createSealer([randomBytes(32)]);
-    const place = (await writer.log.place(head))!;
-    const { rows } = (await writer.log.rowsAfter((await writer.log.place(head - 1))!, 1))!;
+    const position = (await writer.log.position(head))!;
+    const { rows } = (await writer.log.rowsAfter((await writer.log.position(head - 1))!, 1))!;
     const forged = { ...rows[0]!, seq: head + 1, event_id: 'forged' };
     const before = replica.from('relay');
     client.publish(await subject(), 'no stretch');
     client.publish(await subject(), '');
-    for (const message of sealRows(stolen, place, [forged], maxPayload))
+    for (const message of sealRows(stolen, position, [forged], maxPayload))
       client.publish(await subject(), message);
     // Even what is sealed by our key counts only if Postgres has signalled it.
-    for (const message of sealRows(sealer, place, [forged], maxPayload))
+    for (const message of sealRows(sealer, position, [forged], maxPayload))
       client.publish(await subject(), message);
     await expect.poll(() => replica.refused('unreadable')).toBe(3);
     await append([replica], 3);
@@ -227,9 +227,9 @@ describe.skipIf(noPostgres ?? noNats)('the relay', () => {
     const replicas = [await openReplica(), await openReplica()];
     await getInStep(replicas);
     const kept = head;
-    const place = (await writer.log.place(kept))!;
+    const position = (await writer.log.position(kept))!;
     await append(replicas, 2);
-    const { rows: lost } = (await writer.log.rowsAfter(place, 2))!;
+    const { rows: lost } = (await writer.log.rowsAfter(position, 2))!;
     await writer.database.kysely.transaction().execute(async (db) => {
       await db.deleteFrom('events').where('seq', '>', kept).execute();
       await db.deleteFrom('event_ids').where('seq', '>', kept).execute();
@@ -238,7 +238,8 @@ describe.skipIf(noPostgres ?? noNats)('the relay', () => {
     // The one that publishes finds it, and its first word makes the others look.
     for (const { member } of replicas) expect(await member.ended).toMatchObject({ code: 'CURSOR_EXPIRED' });
     const after = replicas.map(({ follow }) => follow('second'));
-    for (const message of sealRows(sealer, place, lost, maxPayload)) client.publish(await subject(), message);
+    for (const message of sealRows(sealer, position, lost, maxPayload))
+      client.publish(await subject(), message);
     await client.flush();
     for (const id of ['another', 'and one more']) {
       await writer.log.append(delivery(id));
@@ -251,9 +252,9 @@ describe.skipIf(noPostgres ?? noNats)('the relay', () => {
     const reads: number[] = [];
     const readBy = (log: Log): Log => ({
       ...log,
-      rowsAfter(place, limit) {
-        reads.push(place.seq);
-        return log.rowsAfter(place, limit);
+      rowsAfter(position, limit) {
+        reads.push(position.seq);
+        return log.rowsAfter(position, limit);
       },
     });
     const replica = await openReplica({ readBy });

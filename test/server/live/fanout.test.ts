@@ -158,7 +158,7 @@ test.each([
 ])('ends a subscription at once when it is left %s, and resolves its pending reads', async (_, text) => {
   const { testLog, feed, subscribe } = await openFanout({ read: () => new Promise(() => {}) });
   await testLog.log.append(delivery('one'));
-  await expect.poll(() => feed.place().seq).toBe(1);
+  await expect.poll(() => feed.position().seq).toBe(1);
   const [waiting, idle] = [await subscribe(text), await subscribe(text)];
   const next = waiting.stream.next();
   for (const { stream } of [waiting, idle]) {
