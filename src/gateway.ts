@@ -34,7 +34,7 @@ import type { SandboxInfo } from './server/pages/pages.js';
 import { startServer } from './server/server.js';
 import { watchDocuments } from './server/documents/watched-manifest.js';
 import { ownDocuments } from './generated/own-documents.js';
-import { countFailures, countLists, createFieldTally } from './server/operation/cost/field-tally.js';
+import { countFailures, countLists, OperationTally } from './server/operation/cost/field-tally.js';
 import { Grants, type GrantTable } from './domains/sessions/grants.js';
 import { createSessions } from './domains/sessions/sessions.js';
 import { toUser } from './domains/sessions/user.js';
@@ -212,7 +212,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
             deliveries: deliveriesOf(reads),
           };
         },
-        tally: createFieldTally,
+        tally: () => new OperationTally(),
         endSession: (sessionId) => sessions.revoke(sessionId),
       },
     );

@@ -14,13 +14,11 @@ import { maxCost, maybeApplied, tooManyFields } from './document-limits.js';
 /** As how many fields one that fails counts: to make its error takes a hundred times as long as to resolve it. */
 const fieldsOfFailure = 50;
 
-/** A tally of the fields that lists add because they are longer than estimated, and of those that fail. */
-export function createFieldTally(): FieldTally {
-  return new ListTally();
-}
-
-/** A class, since each operation and update has one: an object literal with a getter takes longer to make. */
-class ListTally implements FieldTally {
+/**
+ * The fields that lists add because they are longer than estimated, and those that fail. A class, since each operation
+ * and update has one: an object literal with a getter takes longer to make.
+ */
+export class OperationTally implements FieldTally {
   objects = 0;
   #fields = 0;
   /** Costs of a row, by the nodes of the field: at one place in the operation these are always the same array. */
