@@ -22,7 +22,7 @@ export default defineConfig({
       // All but the first are loaded by their addresses.
       input: {
         main: 'src/main.ts',
-        'api/sqlite-writer-thread': 'src/api/sqlite-writer-thread.ts',
+        'api/writer-thread': 'src/api/writer-thread.ts',
         'api/body-reader': 'src/api/body-reader.ts',
         'lib/telemetry/trace-sender': 'src/lib/telemetry/trace-sender.ts',
       },

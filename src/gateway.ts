@@ -83,10 +83,7 @@ const isSource = import.meta.url.endsWith('.ts');
 /** What is loaded by its address, and not imported. Only `main` and this module have such addresses. */
 const modules = {
   manifest: new URL('../package.json', import.meta.url),
-  writer: new URL(
-    isSource ? './api/sqlite-writer-thread.ts' : './api/sqlite-writer-thread.js',
-    import.meta.url,
-  ),
+  writer: new URL(isSource ? './api/writer-thread.ts' : './api/writer-thread.js', import.meta.url),
   bodyReader: new URL(isSource ? './api/body-reader.ts' : './api/body-reader.js', import.meta.url),
   docs: new URL(isSource ? '../dist/docs/' : './docs/', import.meta.url),
   schema: new URL('../schema/', import.meta.url),
@@ -295,9 +292,7 @@ function createLifecycle({ log }: Pick<Telemetry, 'log'>) {
       parts.push(part);
       return part;
     },
-    /**
-     * A database that does not answer cannot hold it up: what is not stored was not acknowledged, and is sent again.
-     */
+    /** A database that does not answer cannot hold it up: what is not stored was not acknowledged, and is sent again. */
     async stop(): Promise<void> {
       const late = sleep(maxStopMs, 'late', { ref: false });
       if ((await Promise.race([stopAll(), late])) === 'late')

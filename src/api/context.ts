@@ -14,9 +14,7 @@ import { LightAbortController, type Signal } from '../lib/async/abort.js';
 import type { RateLimit } from '../lib/rate-limit.js';
 import { traceArrival, type TracedWork } from '../lib/telemetry/tracing.js';
 
-/**
- * Counts, in one run of an operation, what lists of unknown length, and fields that fail, add to its estimated cost.
- */
+/** Counts, in one run of an operation, what lists of unknown length, and fields that fail, add to its estimated cost. */
 export interface FieldTally {
   /** Adds rows beyond the estimate for the list being resolved; returns whether the operation now asks for too much. */
   exceeds(more: number, info: GraphQLResolveInfo): boolean;

@@ -45,9 +45,7 @@ export interface Receiver {
   receive(request: WebhookRequest): Promise<WebhookAnswer>;
 }
 
-/**
- * The families and secrets by which deliveries are verified, the log that they go to, and how long it is waited for.
- */
+/** The families and secrets by which deliveries are verified, the log that they go to, and how long it is waited for. */
 export interface ReceiverOptions {
   readonly families: readonly WebhookFamily[];
   readonly secrets: Pick<Secrets, 'valid' | 'latest'>;
