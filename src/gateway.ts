@@ -66,9 +66,7 @@ export interface GatewayParts {
   readonly telemetry?: Telemetry;
   /** How long a call to an upstream service may take. */
   readonly upstreamTimeoutMs?: number;
-  /**
-   * Whether repeated queries and subscriptions are compiled (`server/operation/compiled-documents.ts`); on by default.
-   */
+  /** Whether repeated operations are compiled (`server/operation/compiled-documents.ts`), as they are by default. */
   readonly compiledQueries?: boolean;
   /** The sandbox beside the gateway, for its console. */
   readonly sandbox?: SandboxInfo;

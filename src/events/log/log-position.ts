@@ -1,5 +1,7 @@
 import { GatewayError } from '../../graphql/errors.js';
 import { digest } from '../../lib/sealer.js';
+import type { EventTable } from '../../store/sql/schema.js';
+import type { Executor } from '../../store/store.js';
 
 /** A position in the log: just after the entry with this number. */
 export interface LogPosition {
@@ -38,4 +40,22 @@ export function positionText({ seq, witness }: LogPosition): string {
 export function positionFrom(text: string): LogPosition | undefined {
   const [seq, witness] = text.split(' ');
   return witness === undefined ? undefined : { seq: Number(seq), witness };
+}
+
+/** What the position of a stored entry is made from. */
+export type PositionRow = Pick<EventTable, 'seq' | 'family' | 'event_id' | 'received_at'>;
+
+/** The position just after the entry of a row. */
+export function positionOf({ seq, family, event_id, received_at }: PositionRow): LogPosition {
+  return { seq, witness: witnessOf(family, event_id, received_at) };
+}
+
+/** The position just after the entry with this number; undefined if there is none. */
+export async function readPosition(db: Executor, seq: number): Promise<LogPosition | undefined> {
+  const row = await db
+    .selectFrom('events')
+    .select(['seq', 'family', 'event_id', 'received_at'])
+    .where('seq', '=', seq)
+    .executeTakeFirst();
+  return row && positionOf(row);
 }

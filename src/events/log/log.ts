@@ -11,7 +11,13 @@ import type { Executor } from '../../store/store.js';
 import { fromKeyText } from '../../store/sql/key-text.js';
 import type { Commit, Outcome } from './commit.js';
 import type { Delivery } from '../webhooks/delivery.js';
-import { positionText, witnessOf, type LogPosition } from './log-position.js';
+import {
+  positionOf,
+  positionText,
+  readPosition,
+  type LogPosition,
+  type PositionRow,
+} from './log-position.js';
 import { BatchQueue } from '../../lib/async/batch-queue.js';
 import { createDeliveryMetrics } from './delivery-metrics.js';
 import { startRetention } from './retention.js';
@@ -166,22 +172,6 @@ function readBounds(db: Executor): Promise<Bounds> {
     .select(['log_id as id', 'seq as head', 'pruned'])
     .where('log_head.id', '=', 1)
     .executeTakeFirstOrThrow();
-}
-
-async function readPosition(db: Executor, seq: number): Promise<LogPosition | undefined> {
-  const row = await db
-    .selectFrom('events')
-    .select(['seq', 'family', 'event_id', 'received_at'])
-    .where('seq', '=', seq)
-    .executeTakeFirst();
-  return row && positionOf(row);
-}
-
-type PositionRow = Pick<EventTable, 'seq' | 'family' | 'event_id' | 'received_at'>;
-
-/** The position just after the entry of a row. */
-export function positionOf({ seq, family, event_id, received_at }: PositionRow): LogPosition {
-  return { seq, witness: witnessOf(family, event_id, received_at) };
 }
 
 /** Where to read the log, and how much of it. */

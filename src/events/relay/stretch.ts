@@ -1,6 +1,6 @@
 import type { Sealer } from '../../lib/sealer.js';
-import { entryOf, positionOf, type EventRow, type LogEntry } from '../log/log.js';
-import type { LogPosition } from '../log/log-position.js';
+import { entryOf, type EventRow, type LogEntry } from '../log/log.js';
+import { positionOf, type LogPosition } from '../log/log-position.js';
 
 /** Entries that follow each other in the log, as the relay carries them. */
 export interface RelayedStretch {
