@@ -12,7 +12,7 @@ export function docsSources() {
   const options = { recursive: true, encoding: 'utf8', withFileTypes: true };
   const under = existsSync('docs') ? readdirSync('docs', options) : [];
   const files = under.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
-  const own = ['.ci/docs-pages.js', '.ci/docs/docs.css', '.ci/docs/search.js'];
+  const own = ['.ci/docs-pages.js', '.ci/docs/docs.css', '.ci/docs/search.js', '.ci/docs/own-address.js'];
   return [...roots.filter((path) => existsSync(path)), ...own, ...files.toSorted()];
 }
 
@@ -136,6 +136,7 @@ function layout({ title, address, groups, body, sections }) {
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="/docs/docs.css">
 <script src="/docs/search.js" defer></script>
+<script src="/docs/own-address.js" defer></script>
 </head>
 <body>
 <a class="skip" href="#content">Skip to the content</a>
@@ -175,6 +176,7 @@ export async function buildDocs(out) {
       index.push({ address, title: plain(title), heading: plain(heading), anchor, text: plain(text) });
   }
   writeFileSync(join(out, 'search.json'), JSON.stringify(index));
-  for (const asset of ['docs.css', 'search.js']) cpSync(join('.ci/docs', asset), join(out, asset));
+  for (const asset of ['docs.css', 'search.js', 'own-address.js'])
+    cpSync(join('.ci/docs', asset), join(out, asset));
   if (existsSync('docs/pictures')) cpSync('docs/pictures', join(out, 'pictures'), { recursive: true });
 }

@@ -110,6 +110,19 @@ describe.skipIf(skipBrowserTests)('in a browser', () => {
     expect(faults).toEqual([]);
   });
 
+  test('examples and links have the address of this gateway', async () => {
+    for (const path of ['/docs', '/docs/quick-start', '/docs/clients/react']) {
+      const { page, faults } = await open(path);
+      const shown = (await page.locator('pre').allTextContents()).join('\n');
+      const links = await page
+        .locator('a')
+        .evaluateAll((all) => all.map((one) => (one as HTMLAnchorElement).href));
+      expect(shown).toContain(testbed.url);
+      for (const text of [shown, ...links]) expect(text).not.toContain('127.0.0.1:4000');
+      expect(faults).toEqual([]);
+    }
+  });
+
   test('a narrow page does not scroll sideways', async () => {
     for (const path of ['/docs', '/docs/settings', '/docs/live-updates']) {
       const { page } = await open(path, { viewport: { width: 360, height: 740 } });
