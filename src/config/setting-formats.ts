@@ -58,7 +58,10 @@ export const httpUrl = z
 
 /** An http or https address without a path. */
 export const origin = httpUrl
-  .refine((text) => !URL.canParse(text) || new URL(text).pathname === '/', 'must have no path')
+  .refine(
+    (text) => !URL.canParse(text) || new URL(text).pathname === '/',
+    'must have no path, as in https://api.example.com',
+  )
   .transform((text) => new URL(text).origin);
 
 /** Origins, separated by commas; `loopback` is any of a page that this machine serves. */
@@ -82,6 +85,10 @@ export const eventTypes = listOf('types', 'payment.succeeded,payment.failed')
   .refine(
     (items) => !items.some(hasStar),
     '* is not accepted: name each type, as in payment.succeeded,payment.failed',
+  )
+  .refine(
+    (items) => !items.some((item) => /["'[\]]/.test(item)),
+    'must be the types alone, as in payment.succeeded,payment.failed, without brackets and quotes',
   );
 
 /** Names of hosts, separated by commas. */
@@ -90,6 +97,10 @@ export const hostNames = listOf('names', 'api.example.com,www.example.com')
   .refine(
     (items) => !items.some(hasStar),
     '* is not accepted: name each host, as in api.example.com, or leave the setting out for any',
+  )
+  .refine(
+    (items) => !items.some((item) => item.startsWith('.')),
+    'a dot at the start is not accepted: name each host, as in api.example.com',
   )
   .refine(
     (items) => items.every((item) => !/[/:]/.test(item) || isIP(item.replace(/^\[|\]$/g, '')) > 0),
@@ -134,6 +145,7 @@ export const metricsPort = z
   .string()
   .trim()
   .transform((text) => (/^\w+:\/\//.test(text) ? undefined : text))
+  .refine((text) => text !== 'off', 'must be a whole number; for no port of its own, leave it out')
   .pipe(whole(0, 65_535).optional());
 
 /** A token that can be sent in a header: visible ASCII. */
@@ -159,6 +171,10 @@ export const endpoints = list.transform((pairs, context): ReadonlyMap<string, st
       context.addIssue(`pair ${place + 1} is not of the form id=secret`);
     else if (/\s/.test(id))
       context.addIssue(`the id "${id}" has blanks in it: write pairs as id=secret, with commas between them`);
+    else if (/:\/\/|^\/|\/webhooks\//.test(id))
+      context.addIssue(
+        `the id "${id}" is an address: write the last part of its path alone, as in id=secret`,
+      );
     else if (/^\.\.?$/.test(id)) context.addIssue(`the id "${id}" cannot be a part of an address`);
     else if (map.has(id)) context.addIssue(`the id ${id} is given twice`);
     else map.set(id, secret);
@@ -198,7 +214,8 @@ export const secretKeys = list.transform((keys, context): readonly Buffer[] => {
   if (keys.length === 0) context.addIssue('must have at least one key');
   return keys.map((text, place) => {
     const key = Buffer.from(text, 'base64');
-    if (key.length !== 32 || !/^[\w+/-]+={0,2}$/.test(text))
+    if (/\s/.test(text)) context.addIssue(`key ${place + 1} has blanks in it: write commas between keys`);
+    else if (key.length !== 32 || !/^[\w+/-]+={0,2}$/.test(text))
       context.addIssue(`key ${place + 1} is not 32 bytes in base64: trivium keys prints one`);
     return key;
   });
@@ -209,7 +226,7 @@ const notGrants = `must be a list of these grants: ${Object.keys(grantNames).joi
 const grantLists = z.record(
   z.string(),
   z.array(z.enum(Object.keys(grantNames) as [keyof typeof grantNames], notGrants), notGrants),
-  'must be a JSON object',
+  'must be a JSON object, as in {"*@example.com":["shipments:read"]}; the path of a file goes into GRANTS_FILE',
 );
 
 type Granted = (typeof grantNames)[keyof typeof grantNames];
@@ -271,7 +288,7 @@ export const trustProxy = list.transform((proxies, context): number | readonly s
     const known = ['loopback', 'linklocal', 'uniquelocal'].includes(proxy);
     if (!known && !isRange(proxy))
       context.addIssue(
-        `${proxy} is not an IP address, an address range, loopback, linklocal, uniquelocal or a count`,
+        `${proxy} is not an IP address, an address range, loopback, linklocal, uniquelocal or a count: write for example 10.0.0.0/8, or 1 for one proxy`,
       );
   }
   return proxies;

@@ -44,7 +44,10 @@ const sandbox = 'the sandbox';
 /** The settings by name: how each is read, in the order in which the documentation lists them. */
 export const settings = z.object({
   NODE_ENV: described(
-    z.string().optional(),
+    z
+      .string()
+      .refine((mode) => !/["']/.test(mode), 'has quotes, which are part of it: write production')
+      .optional(),
     '`production` makes the settings of the services required, so that no sandbox is ever started.',
     { otherwise: 'none', example: 'production' },
   ),

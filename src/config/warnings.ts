@@ -21,6 +21,9 @@ const aliases: Readonly<Record<string, string>> = {
   APPOINTMENTS_ISSUER_URL: 'APPOINTMENTS_AUTH_URL',
   APPOINTMENTS_TOKEN_URL: 'APPOINTMENTS_AUTH_URL',
   EVENT_TYPES: 'PAYMENT_EVENT_TYPES',
+  RETENTION_DAYS: 'EVENT_RETENTION_DAYS',
+  CORS_ORIGINS: 'ALLOWED_ORIGINS',
+  DB_URL: 'DATABASE_URL',
   WEBHOOK_TOLERANCE_SECONDS: 'PAYMENT_TIMESTAMP_TOLERANCE_SECONDS',
 };
 
@@ -34,6 +37,7 @@ const minTypoLength = 6;
 export function warningsOf(given: Environment): readonly string[] {
   return [
     ...Object.keys(given).flatMap(warnOfName),
+    ...known.flatMap((name) => warnOfQuotes(name, given[name])),
     ...['NOTES_BASE_URL', 'APPOINTMENTS_BASE_URL'].flatMap((name) => warnOfVersion(name, given[name])),
     ...warnOfIssuer(given['APPOINTMENTS_AUTH_URL']),
     ...['SHIPMENT_WEBHOOKS', 'PAYMENT_WEBHOOKS'].flatMap((name) => warnOfPairs(name, given[name])),
@@ -41,6 +45,7 @@ export function warningsOf(given: Environment): readonly string[] {
     ...warnOfHosts(given['PUBLIC_URL'], given['ALLOWED_HOSTS']),
     ...warnOfGrants(given),
     ...warnOfRelay(given),
+    ...warnOfSampler(given['OTEL_TRACES_SAMPLER']),
     ...warnOfRoot(given['DATABASE_URL']),
   ];
 }
@@ -89,6 +94,13 @@ function distance(name: string, other: string): number {
 
 function sorted(name: string): string {
   return Array.from(name).toSorted().join('');
+}
+
+/** Some tools remove quotes around a value, and others, such as `kubectl`, make them part of it. */
+function warnOfQuotes(name: string, value: string | undefined): readonly string[] {
+  return value !== undefined && /^\s*(["']).*\1\s*$/s.test(value)
+    ? [`${name} has quotes around its value, which are part of it: leave them out`]
+    : [];
 }
 
 /** Both services have all their addresses below `/v1`. */
@@ -163,4 +175,14 @@ function warnOfRoot(url: string | undefined): readonly string[] {
   return path === undefined
     ? []
     : [`DATABASE_URL is the file /${path}: if a folder here is meant, write sqlite:./${path}`];
+}
+
+/** With another word, the SDK takes every trace. */
+function warnOfSampler(sampler: string | undefined): readonly string[] {
+  return sampler === undefined || /^(parentbased_)?(always_on|always_off|traceidratio)$/.test(sampler.trim())
+    ? []
+    : [
+        `OTEL_TRACES_SAMPLER is ${sampler}, which is no sampler, so that all is traced: ` +
+          'write parentbased_traceidratio for a fraction',
+      ];
 }

@@ -25,6 +25,9 @@ test.each([
   ['APPOINTMENTS_ISSUER_URL', 'APPOINTMENTS_AUTH_URL'],
   ['APPOINTMENTS_TOKEN_URL', 'APPOINTMENTS_AUTH_URL'],
   ['EVENT_TYPES', 'PAYMENT_EVENT_TYPES'],
+  ['RETENTION_DAYS', 'EVENT_RETENTION_DAYS'],
+  ['CORS_ORIGINS', 'ALLOWED_ORIGINS'],
+  ['DB_URL', 'DATABASE_URL'],
 ])('%s is not a setting: %s is meant', (given, meant) => {
   expect(warningsOf({ [given]: 'value-that-is-not-shown' })).toEqual([
     `${given} is not a setting, and has no effect: is ${meant} meant?`,
@@ -150,4 +153,21 @@ test('pairs that no comma parts are doubtful, and secrets that look like some ar
     'a=Zm9v==,b=YmFy==',
   ])
     expect(warningsOf({ PAYMENT_WEBHOOKS: pairs })).toEqual([]);
+});
+
+test('quotes around a value, which not every tool removes, give a warning that does not show it', () => {
+  for (const quoted of ["'s3cret'", ' "s3cret"', '"a\nb"'])
+    expect(warningsOf({ APPOINTMENTS_CLIENT_SECRET: quoted })).toEqual([
+      'APPOINTMENTS_CLIENT_SECRET has quotes around its value, which are part of it: leave them out',
+    ]);
+  for (const value of ["it's", '"', '\'a"', '{"a@b":[]}'])
+    expect(warningsOf({ APPOINTMENTS_CLIENT_SECRET: value })).toEqual([]);
+});
+
+test('a sampler that OpenTelemetry does not have gives a warning: everything would be traced', () => {
+  expect(warningsOf({ OTEL_TRACES_SAMPLER: 'ratio' })).toEqual([
+    'OTEL_TRACES_SAMPLER is ratio, which is no sampler, so that all is traced: write parentbased_traceidratio for a fraction',
+  ]);
+  for (const sampler of ['traceidratio', 'parentbased_traceidratio', 'always_off', 'parentbased_always_on'])
+    expect(warningsOf({ OTEL_TRACES_SAMPLER: sampler })).toEqual([]);
 });
