@@ -37,7 +37,7 @@ export async function answerParts(
 
 /** A value as JSON, taken apart so deep. */
 function* piecesOf(value: unknown, depth: number): Generator<string> {
-  if (depth === 0 || typeof value !== 'object' || value === null || 'toJSON' in value) {
+  if (depth === 0 || typeof value !== 'object' || value === null || hasOwnText(value)) {
     yield toJsonText(value);
     return;
   }
@@ -57,6 +57,11 @@ function* piecesOf(value: unknown, depth: number): Generator<string> {
     }
   if (before !== ',') yield before;
   yield Array.isArray(value) ? ']' : '}';
+}
+
+/** Whether it says itself how it is written; a field that a client has given this name is no function. */
+function hasOwnText(value: object): boolean {
+  return 'toJSON' in value && typeof value.toJSON === 'function';
 }
 
 /** A text as it is sent: a long one is encoded as UTF-8 first. It has no lone surrogates, as JSON has none. */

@@ -33,6 +33,14 @@ test('is made in parts: waits for as long as it is told to after each', async ()
   expect(waits.join()).toBe('asked,went on,asked,went on,asked,went on');
 });
 
+test('is made in parts also where a client has given fields the name toJSON', async () => {
+  const nodes = Array.from({ length: 5 }, () => ({ toJSON: 'Note', content: 'x'.repeat(100_000) }));
+  const answer = { data: { toJSON: 'Query', notes: { toJSON: null, nodes } } };
+  const parts = (await answerParts(answer, () => undefined, everything))!;
+  expect(parts.join('')).toBe(JSON.stringify(answer));
+  expect(parts).toHaveLength(6);
+});
+
 test('is not made of an answer that is longer than it may be', async () => {
   const answer = { data: { notes: Array<string>(10).fill('é'.repeat(20_000)) } };
   const { length } = JSON.stringify(answer);
