@@ -1,12 +1,13 @@
 import { toJsonText } from '../../lib/json.js';
+import { isLongerAsJson } from '../../lib/json-size.js';
 import type { OperationMemory } from '../../lib/memory/operation-memory.js';
 import type { Breathe } from './admission.js';
 
-/** In characters. A longer text is encoded before it is sent. */
-const longText = 256 * 1024;
+/** In characters. A longer text is made in parts, and encoded before it is sent. */
+export const longText = 256 * 1024;
 /** In characters. To make or encode so many takes less than a millisecond. */
 const partLength = 64 * 1024;
-/** How deep an answer is taken apart: to the items of a connection. */
+/** How deep every answer is taken apart: to the items of a connection. What is long there is taken apart further. */
 const levels = 4;
 
 /**
@@ -26,7 +27,7 @@ export async function answerParts(
     part += piece;
     if (part.length < partLength) continue;
     length += part.length;
-    if (length > most || !keep(part.length)) return undefined;
+    if (length > most || !keep(heapOfText(part))) return undefined;
     parts.push(part);
     part = '';
     const pause = breathe();
@@ -35,9 +36,14 @@ export async function answerParts(
   return length + part.length > most ? undefined : [...parts, part];
 }
 
+/** In bytes: V8 takes two for each character as soon as one of them is not of Latin-1. */
+function heapOfText(text: string): number {
+  return /[^\0-\xff]/.test(text) ? 2 * text.length : text.length;
+}
+
 /** A value as JSON, taken apart so deep. */
 function* piecesOf(value: unknown, depth: number): Generator<string> {
-  if (depth === 0 || typeof value !== 'object' || value === null || hasOwnText(value)) {
+  if (typeof value !== 'object' || value === null || hasOwnText(value) || isWhole(value, depth)) {
     yield toJsonText(value);
     return;
   }
@@ -57,6 +63,11 @@ function* piecesOf(value: unknown, depth: number): Generator<string> {
     }
   if (before !== ',') yield before;
   yield Array.isArray(value) ? ']' : '}';
+}
+
+/** Whether it is taken apart no further. */
+function isWhole(value: object, depth: number): boolean {
+  return depth <= 0 && !isLongerAsJson(value, partLength);
 }
 
 /** Whether it says itself how it is written; a field that a client has given this name is no function. */

@@ -14,9 +14,11 @@ import type { Session } from '../../domains/sessions/session.js';
 import type { Sessions } from '../../domains/sessions/sessions.js';
 import type { GatewayError } from '../../graphql/errors.js';
 import { LightAbortController } from '../../lib/async/abort.js';
+import { isLongerAsJson } from '../../lib/json-size.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import type { ClientConnections } from '../http/client-connections.js';
-import { overloaded, type Admission, type Work } from '../operation/admission.js';
+import { overloaded, withheld, type Admission, type Work } from '../operation/admission.js';
+import { answerParts, encodeText, longText } from '../operation/answer-text.js';
 import type { Callers } from '../operation/authenticate.js';
 import { tryAgainLater, type Connection } from './socket/connection.js';
 import type { Fanout, LiveSubscription } from '../live/fanout.js';
@@ -70,11 +72,13 @@ export function createProtocol(options: ProtocolOptions) {
     subscribe: (args) => protocol.subscribe(args as LiveSubscription),
     // Only for queries: the messages of subscriptions bypass graphql-ws.
     onNext: (socket, _, __, args, result) => protocol.answer(socket, args, result as ExecutionResult),
-    onOperation({ extra: { operations } }, id, _, args, result) {
-      if (!(Symbol.asyncIterator in result)) return;
-      operations?.get(id)?.establish();
+    onOperation(socket, id, _, args, result) {
+      if (!(Symbol.asyncIterator in result))
+        return protocol.answerIfLong(socket, id, args, result as ExecutionResult);
+      socket.extra.operations?.get(id)?.establish();
       // The arguments are what `prepare` made: graphql-ws keeps them while a subscription lasts, which needs them no longer.
       Object.assign(args, { contextValue: undefined, variableValues: undefined });
+      return undefined;
     },
     onError: (socket, id, _, errors) => protocol.refuse(socket, id, errors),
     onComplete({ extra }, id) {
@@ -202,6 +206,30 @@ class Protocol {
     return extensions ? { ...shown, extensions: { ...extensions } } : shown;
   }
 
+  /** Sends an answer past graphql-ws if it is long: that would make its text in one piece, and has only to tell the end. */
+  answerIfLong(socket: Socket, id: string, args: ExecutionArgs, result: ExecutionResult) {
+    return isLongerAsJson(result, longText) ? this.#answerInParts(socket, id, args, result) : undefined;
+  }
+
+  async #answerInParts(
+    socket: Socket,
+    id: string,
+    args: ExecutionArgs,
+    result: ExecutionResult,
+  ): Promise<AsyncIterable<never>> {
+    const { admission, operationMetrics } = this.#options;
+    const { extra } = socket;
+    const operation = extra.operations?.get(id);
+    const { signal } = args.contextValue as Context;
+    const breathe = () => admission.breathe(extra.caller);
+    const shown = await this.answer(socket, args, result);
+    const parts = await answerParts(shown, breathe, (bytes) => signal.memory?.keep(bytes) ?? true);
+    if (!parts) operationMetrics.refused('websocket', withheld.errors);
+    const text = await encodeText(parts ?? [JSON.stringify(withheld)], breathe);
+    if (!operation?.isCompleted) await new WebsocketOutlet(extra, id).answer(text);
+    return nothingMore;
+  }
+
   /** What the client sees of errors. One that ended a stream comes wrapped, and would pass for the client's fault. */
   refuse({ extra }: Socket, id: string, errors: readonly GraphQLError[]): readonly GraphQLFormattedError[] {
     const { rules, operationMetrics } = this.#options;
@@ -242,6 +270,10 @@ function refusalOf(refused: LiveRefusal, asksForCost: true | undefined): readonl
 function failedStream(reason: unknown): AsyncIterable<never> {
   return { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(reason) }) };
 }
+
+const nothingMore: AsyncIterable<never> = {
+  [Symbol.asyncIterator]: () => ({ next: () => Promise.resolve({ done: true, value: undefined }) }),
+};
 
 function noRoom(): readonly GraphQLError[] {
   return overloaded.errors.map(({ message, extensions }) => new GraphQLError(message, { extensions }));

@@ -3,7 +3,7 @@ import type { WebSocket } from 'ws';
 import type { LogPosition } from '../../events/log/log-position.js';
 import type { Done, Outlet } from '../live/outlet.js';
 import { lengthOf } from '../operation/answer-text.js';
-import { canSendUpdate, hold, tooLate, untilWritten } from './socket/backpressure.js';
+import { canSendUpdate, hold, sendAnswer, tooLate, untilWritten } from './socket/backpressure.js';
 import { tryAgainLater, type Connection } from './socket/connection.js';
 
 /** Sends the updates of one operation as `next` messages. A class, since there are many. */
@@ -24,13 +24,21 @@ export class WebsocketOutlet implements Outlet {
       process.nextTick(done, new Error('The client does not keep up.'));
       return;
     }
-    const end = `,"id":${JSON.stringify(this.#operationId)}}`;
     corkUntilTurnEnds(stream);
     for (const [at, payload] of payloads.entries()) {
       const sent = at === payloads.length - 1 ? done : undefined;
-      if (payload.length > longPayload) sendShared(socket, payload, end, sent);
-      else socket.send(`${begin}${payload}${end}`, sent);
+      if (payload.length > longPayload) sendShared(socket, payload, this.#end, sent);
+      else socket.send(`${begin}${payload}${this.#end}`, sent);
     }
+  }
+
+  /** Sends a long answer; resolves once it is written, or its client has gone. */
+  answer(text: string | Buffer): Promise<void> {
+    return sendAnswer(this.#connection.socket, this.#connection.stream, begin, text, this.#end);
+  }
+
+  get #end(): string {
+    return `,"id":${JSON.stringify(this.#operationId)}}`;
   }
 
   untilRoom(): Promise<void> | undefined {

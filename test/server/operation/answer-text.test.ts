@@ -30,7 +30,8 @@ test('is made in parts: waits for as long as it is told to after each', async ()
     return Promise.resolve().then(() => void waits.push('went on'));
   });
   expect(text).toBe(JSON.stringify({ data: { notes: { nodes } } }));
-  expect(waits.join()).toBe('asked,went on,asked,went on,asked,went on');
+  // One for each of the long texts, wherever they are.
+  expect(waits.join()).toBe(Array(4).fill('asked,went on').join());
 });
 
 test('is made in parts also where a client has given fields the name toJSON', async () => {
@@ -47,6 +48,13 @@ test('is not made of an answer that is longer than it may be', async () => {
   const within = await answerParts(answer, () => undefined, everything, length);
   expect(within?.join('')).toBe(JSON.stringify(answer));
   expect(await answerParts(answer, () => undefined, everything, length - 1)).toBeUndefined();
+});
+
+test('is charged for two bytes a character where its text takes so many', async () => {
+  const kept: number[] = [];
+  const keep = (bytes: number) => kept.push(bytes) > 0;
+  for (const text of ['é', '€']) await answerParts([text.repeat(100_000)], () => undefined, keep);
+  expect(kept).toEqual([100_003, 200_006]);
 });
 
 test('is not made if there is no room for a part of it', async () => {

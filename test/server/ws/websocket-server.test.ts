@@ -378,6 +378,18 @@ describe('operations', () => {
       expect(errorsLogged()).toBe(logged);
     });
 
+    test('a message nested too deep to be parsed in a short time, which closes the socket with 4400', async () => {
+      const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+      for (const message of [
+        `{"type":"ping","payload":{"a":${deep}}}`,
+        `{"id":"q","type":"subscribe","payload":{"query":"{ __typename }","extensions":{"a":${deep}}}}`,
+      ]) {
+        const socket = await connect();
+        socket.send(message);
+        expect(await socket.closed).toBe(4400);
+      }
+    });
+
     test('a ping with a payload nested too deep to be sent back, which closes the socket with 4400', async () => {
       const logged = errorsLogged();
       const levels = 5_000;
@@ -654,6 +666,24 @@ describe('a socket', () => {
     socket.send(`{"id":"q","type":"subscribe","payload":${payload}}`);
     const answer = await socket.next('q');
     expect([answer.type, codes(answer)]).toEqual(['error', ['QUERY_TOO_COMPLEX']]);
+    expect((await ask(socket, '{ __typename }')).type).toBe('next');
+    socket.close();
+  });
+
+  test('sends a long answer whole, made and sent in parts, and goes on', async () => {
+    const socket = await connect();
+    const create = 'mutation ($input: CreateNoteInput!) { createNote(input: $input) { errors { code } } }';
+    const input = { title: 'Long', content: '€😀'.repeat(3_000) };
+    const { data: created } = await testbed.ask(create, { input }, token);
+    expect(created.createNote.errors).toEqual([]);
+    const fields = numbers(40).map(
+      (at) => `a${at}: notes(first: 1) { toJSON: __typename nodes { content } }`,
+    );
+    const query = `{ ${fields.join(' ')} }`;
+    const answer = await ask(socket, query);
+    const { data } = await testbed.ask(query, {}, token);
+    expect(JSON.stringify(data).length).toBeGreaterThan(256 * 1024);
+    expect([answer.type, answer.payload]).toEqual(['next', { data }]);
     expect((await ask(socket, '{ __typename }')).type).toBe('next');
     socket.close();
   });

@@ -61,18 +61,29 @@ export function untilWritten(socket: WebSocket, stream: Socket): Promise<void> |
 /**
  * Sends an answer. If much waits then, nothing more is read from the client until all that waits is written, so that it
  * cannot ask faster than it receives. What it began before may still pile up, for as long as there is room for it in the
- * ledger; then the socket is closed with `4290`. Resolves once the text is written, or its client has gone.
+ * ledger; then the socket is closed with `4290`. Resolves once the frames, which are one message, are written, or its
+ * client has gone.
  */
-export function sendAnswer(socket: WebSocket, stream: Socket, text: string): Promise<void> {
+export function sendAnswer(
+  socket: WebSocket,
+  stream: Socket,
+  ...frames: readonly (string | Buffer)[]
+): Promise<void> {
   if (socket.readyState !== socket.OPEN) return Promise.resolve();
   countAnswer(socket, 1);
-  if (!hold(socket, text.length)) {
+  if (
+    !hold(
+      socket,
+      frames.reduce((sum, { length }) => sum + length, 0),
+    )
+  ) {
     countAnswer(socket, -1);
     tooLate(socket);
     return Promise.resolve();
   }
   return new Promise((resolve) => {
-    socket.send(text, () => {
+    for (const frame of frames.slice(0, -1)) socket.send(frame, { binary: false, fin: false });
+    socket.send(frames.at(-1)!, { binary: false }, () => {
       countAnswer(socket, -1);
       if (socket.readyState !== socket.CLOSED) hold(socket);
       resolve();

@@ -4,7 +4,7 @@ import type { WebSocket } from 'ws';
 import type { Session } from '../../../domains/sessions/session.js';
 import type { Telemetry } from '../../../lib/telemetry/telemetry.js';
 import { isTurnShort } from '../../../lib/async/pace.js';
-import { heapOfJson } from '../../../lib/json-size.js';
+import { heapOfJson, isDeeper } from '../../../lib/json-size.js';
 import { userCaller, type Holding } from '../../../lib/memory/memory-ledger.js';
 import type { ReadingTurns, Source } from '../../http/reading-turns.js';
 import { longReading, type Admission } from '../../operation/admission.js';
@@ -27,6 +27,8 @@ const takenAtOnce = 16;
 /** In bytes: a longer message waits for its turn to be parsed, and a shorter one is charged with its operation. */
 const longMessage = 16 * 1024;
 const shortMessage = 1024;
+/** Deeper than any operation may be, which is told so: to parse a megabyte of lists in lists would hold everybody up. */
+const maxMessageDepth = 30_000;
 const ignore = (): void => undefined;
 
 /** What a connection works with. */
@@ -172,7 +174,7 @@ export class Connection implements ProtocolSocket, Source {
     return this.socket.protocol;
   }
 
-  /** Resolves once the text is written (so that a stream waits for a slow socket), or its client has gone. */
+  /** Resolves once the message is written (so that a stream waits for a slow socket), or its client has gone. */
   send(text: string): Promise<void> {
     return sendAnswer(this.socket, this.stream, text);
   }
@@ -227,6 +229,7 @@ export class Connection implements ProtocolSocket, Source {
     // The client may go on sending after we began to close.
     if (!this.#isOpen) return;
     if (data.length <= shortMessage) return operations.take(data.toString());
+    if (isDeeper(data, maxMessageDepth)) return this.reject('The message is nested too deep');
     const release = this.#admission.ledger.charge(this.caller, 'parsed', heapOfJson(data));
     if (release) operations.take(data.toString(), release);
     else this.close(tryAgainLater, 'Too much is in progress');
