@@ -191,7 +191,7 @@ export class MemoryLedger {
     return true;
   }
 
-  /** Whoever holds most; the caller itself, if that has its share. */
+  /** Whoever holds most, if no less than the caller, who else would take from many, and in vain; or itself, at its share. */
   #victim(caller: Caller, heap: number, buffers: number): Caller | undefined {
     if (caller.isEndpoint) return undefined;
     const { heap: most, buffers: mostBuffers } = this.#limits;
@@ -200,7 +200,8 @@ export class MemoryLedger {
     const part = (each: Caller) => Math.max(each.heap / most, each.buffers / mostBuffers);
     let victim: Caller | undefined;
     for (const each of this.#callers.values())
-      if (each.expendable?.count && part(each) > (victim ? part(victim) : 0)) victim = each;
+      if (each.expendable?.count && part(each) >= part(caller) && part(each) > (victim ? part(victim) : 0))
+        victim = each;
     return victim;
   }
 

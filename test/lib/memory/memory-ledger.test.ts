@@ -49,6 +49,17 @@ describe('the memory ledger', () => {
     expect(given).toEqual(['b1', 'a1', 'b2']);
   });
 
+  test('takes nothing from those who hold less than whoever asks', () => {
+    const { ledger } = createLedger();
+    const cut: string[] = [];
+    for (const user of ['a', 'b']) expect(ledger.charge(user, 'inProgress', 100 * mebibyte)).toBeDefined();
+    for (let at = 0; at < 500; at += 1)
+      ledger.open(`other ${at}`, 'arriving', () => cut.push(`${at}`)).resize(16 * 1024);
+    expect(ledger.charge('b', 'inProgress', 27 * mebibyte)).toBeUndefined();
+    expect(cut).toEqual([]);
+    expect(ledger.open('c', 'arriving', () => cut.push('c')).resize(16 * 1024)).toBe(true);
+  });
+
   test('gives up what holds as much as the others that can be given up', () => {
     const { ledger } = createLedger();
     const given: string[] = [];
