@@ -157,7 +157,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
     await showLastAccepted(
       webhookSecrets.endpoints,
       deliveriesOf(new Reads(new LightAbortController())),
-      telemetry.metrics,
+      telemetry,
     );
     const lastSeq = () => Math.max(log.appended(), feed.position().seq);
     const live = begun(createLiveDeliveries({ database, log, telemetry, lastSeq }));
