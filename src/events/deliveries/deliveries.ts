@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { RowQuery } from '../../graphql/connection.js';
 import type { DeliveryPosition, KeptBody, WebhookDelivery } from '../../models/webhook.js';
 import { fromKeyText, keyText } from '../../store/sql/key-text.js';
+import { inWindowAlong } from '../../store/sql/key-window.js';
 import { octetsOf } from '../../store/sql/read-budget.js';
 import { eventKeyOf } from '../log/commit-statements.js';
 import { readDeliveries, type DeliveryFilter, type DeliverySource } from './delivery-pages.js';
@@ -45,12 +46,11 @@ export function createDeliveries(source: DeliverySource, recent: RecentDeliverie
 }
 
 async function readLast(source: DeliverySource, family: string, endpointId: string): Promise<number | null> {
-  const newest = source.database.kysely
-    .selectFrom('events')
-    .select(['family', 'received_at'])
-    .where('endpoint_id', '=', keyText(endpointId))
-    .orderBy('seq', 'desc')
-    .limit(1);
+  const { engine, kysely } = source.database;
+  const rows = kysely.selectFrom('events').select(['family', 'received_at']);
+  const newestFirst = { backward: false, after: undefined, before: undefined };
+  const along = { engine, equal: ['endpoint_id', keyText(endpointId)] } as const;
+  const newest = inWindowAlong(rows, ['seq'], newestFirst, along).limit(1);
   const row = await source.reads.next(() => newest.executeTakeFirst());
   if (!row || row.family === family) return row?.received_at ?? null;
   // Both families have an endpoint of this id: any number of deliveries to the other may have come since.

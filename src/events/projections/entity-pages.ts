@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { RowQuery } from '../../graphql/connection.js';
-import { inOrder, inWindow, startingAt, type Window } from '../../store/sql/key-window.js';
+import { inOrder, inWindow, inWindowAlong, startingAt, type Window } from '../../store/sql/key-window.js';
 import type { Parameter } from '../../store/sql/parameters.js';
 import { shareOf, shortTexts, type Reads } from '../../store/sql/read-budget.js';
 import { readInSteps, rowsPerStep, unlimited, type Scan } from '../../store/sql/stepwise-scan.js';
@@ -43,10 +43,9 @@ export function readRows(
     const scans = conditions.map((along) => scanAlong(source, window, along, conditions));
     return readInSteps(source.reads, scans, { limit, keyOf: ({ key }) => key });
   }
-  const page = inWindow(selectRows(source, limit), orderOf(source.stateTable), window)
-    .where(meets(conditions))
-    .limit(limit);
-  return source.reads.next(() => page.execute());
+  const along = { engine: source.engine, equal: conditions[0] };
+  const page = inWindowAlong(selectRows(source, limit), orderOf(source.stateTable), window, along);
+  return source.reads.next(() => page.limit(limit).execute());
 }
 
 /** A position as it is stored. */
@@ -71,19 +70,19 @@ function scanAlong(
   const { table, key } = stateTable;
   const order = orderOf(stateTable);
   const columns = conditions.map(([column]) => sql.ref(column).as(column));
-  const rowsIn = (part: Window<EntityKey>) =>
-    inWindow(db.selectFrom(table), order, part)
-      .where(meets([along]))
-      .select(keyOf(stateTable))
-      .select('updated_instant');
+  const places = db.selectFrom(table).select(keyOf(stateTable)).select('updated_instant');
   return {
     async end(from) {
-      const last = rowsIn(startingAt(from, window)).offset(rowsPerStep[engine] - 1);
+      const rest = inWindowAlong(places, order, startingAt(from, window), { engine, equal: along });
+      const last = rest.offset(rowsPerStep[engine] - 1);
       const row = await last.limit(1).executeTakeFirst();
       return row && [row.updated_instant, row.key];
     },
     match(from, to, limit) {
-      const step = rowsIn({ ...startingAt(from, window), to }).select(columns);
+      const part = { ...startingAt(from, window), to };
+      const step = inWindow(places, order, part)
+        .where(meets([along]))
+        .select(columns);
       const found = db.selectFrom(step.limit(unlimited).as('step')).select('step.key');
       const keys = inOrder(found.where(meets(conditions)), ['updated_instant', 'step.key'], window).limit(
         limit,
@@ -95,7 +94,7 @@ function scanAlong(
 
 function meets(conditions: readonly Condition[]) {
   const terms = conditions.map(([column, value]) => sql`${sql.ref(column)} = ${value}`);
-  return sql<boolean>`${terms.length === 0 ? sql`true` : sql.join(terms, sql` and `)}`;
+  return sql<boolean>`${sql.join(terms, sql` and `)}`;
 }
 
 /** By what pages are sorted. */

@@ -35,6 +35,7 @@ describe.each(engines)('pages of entities on %s', (_, freshUrl) => {
     ['', {}],
     ['stage_', { stage: 'DELIVERED' }],
     ['carrier_', { carrier: 'none' }],
+    ['carrier_', { carrier: 'past' }],
     ['tracking_number_', { trackingNumber: 'none' }],
   ])('read shipments in the order of their index on %supdated_instant', async (column, filter) => {
     const shipments = createShipments({ database })(new Reads(new LightAbortController()));
@@ -103,7 +104,7 @@ async function fill({ engine, kysely }: Database): Promise<void> {
     ...common(at),
     shipment_id: `shp_${at}`,
     stage: 'IN_TRANSIT',
-    carrier: `carrier ${at % 20}`,
+    carrier: at < 1_000 && at % 2 === 0 ? 'past' : `carrier ${at % 20}`,
     tracking_number: `number ${at}`,
   }));
   const payments = range.map((at) => ({

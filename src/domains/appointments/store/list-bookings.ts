@@ -1,5 +1,12 @@
 import type { Expression, ExpressionBuilder, SelectQueryBuilder, SqlBool } from 'kysely';
-import { inOrder, inWindow, startingAt, type Window } from '../../../store/sql/key-window.js';
+import {
+  inOrder,
+  inWindow,
+  inWindowAlong,
+  startingAt,
+  type Along,
+  type Window,
+} from '../../../store/sql/key-window.js';
 import type { Reads } from '../../../store/sql/read-budget.js';
 import { readInSteps, rowsPerStep, unlimited, type Scan } from '../../../store/sql/stepwise-scan.js';
 import type { BookingTable, Tables } from '../../../store/sql/schema.js';
@@ -52,9 +59,8 @@ export async function listBookings(
   const { limit, status } = query;
   const narrowed = narrow(store, query);
   if (narrowed.length === 0 && status === undefined) {
-    const rows = selectRows(store, limit).where((row) => row.and(ofUser(row, query)));
-    const page = inWindow(rows, key, toWindow(query)).limit(limit);
-    return reads.next(() => page.execute());
+    const page = inWindowAlong(selectRows(store, limit), key, toWindow(query), along(store, query));
+    return reads.next(() => page.limit(limit).execute());
   }
   for (const { ids, oneTooMany } of narrowed)
     if ((await reads.next(() => oneTooMany.execute())).length === 0) {
@@ -66,6 +72,11 @@ export async function listBookings(
 
 function toWindow({ backward, after, before }: BookingQuery): Window<BookingKey> {
   return { backward, after: toKey(after), before: toKey(before) };
+}
+
+/** Each user's have an index of their own. */
+function along({ engine }: Store, { userId }: BookingQuery): Along {
+  return { engine, equal: userId === undefined ? undefined : ['user_id', keyText(userId)] };
 }
 
 function toKey(position: BookingPosition | undefined): BookingKey | undefined {
@@ -97,17 +108,17 @@ function narrow({ kysely }: Store, { participant, from, to }: BookingQuery): rea
 
 function scan(store: Store, query: BookingQuery): Scan<BookingKey, BookingRow> {
   const window = toWindow(query);
-  const rows = store.kysely
-    .selectFrom('bookings')
-    .select(looked)
-    .where((row) => row.and(ofUser(row, query)));
+  const all = store.kysely.selectFrom('bookings');
   return {
     async end(from) {
-      const last = inWindow(rows, key, startingAt(from, window)).offset(rowsPerStep[store.engine] - 1);
+      const places = all.select(['booked_at', 'id']);
+      const rest = inWindowAlong(places, key, startingAt(from, window), along(store, query));
+      const last = rest.offset(rowsPerStep[store.engine] - 1);
       const row = await last.limit(1).executeTakeFirst();
       return row && [row.booked_at, row.id];
     },
     match(from, to, limit) {
+      const rows = all.select(looked).where((row) => row.and(ofUser(row, query)));
       const step = inWindow(rows, key, { ...startingAt(from, window), to });
       return matching(store, step, { ...query, limit });
     },

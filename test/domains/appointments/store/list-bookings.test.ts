@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type BookingQuery, listBookings } from '../../../../src/domains/appointments/store/list-bookings.js';
 import { LightAbortController } from '../../../../src/lib/async/abort.js';
@@ -13,11 +14,17 @@ import { engines } from '../../../support/engines.js';
 const count = 2.5 * rowsPerStep.sqlite;
 const instant = (minute: number) => String(minute).padStart(6, '0');
 
+/** One user has many, and one had until the older half was booked. */
+function userOf(at: number): string {
+  if (at % 10 === 3) return 'busy';
+  return at < count / 2 && at % 2 === 0 ? 'past' : `user ${at % 700}`;
+}
+
 /** The bookings, newest first; two at a time were booked in the same millisecond. They start in another order. */
 const bookings = Array.from({ length: count }, (_, at) => ({
   id: `b_${instant(at)}`,
   bookedAt: 1_000 + Math.floor(at / 2),
-  userId: at % 10 === 3 ? 'busy' : `user ${at % 700}`,
+  userId: userOf(at),
   status: at % 50 === 0 ? ('CANCELLED' as const) : ('BOOKED' as const),
   minute: (at * 7919) % count,
   participants: [`Patient/${at % 1500}`, `Practitioner/${at % 2}`],
@@ -90,7 +97,7 @@ describe.each(engines)('pages of bookings on %s', (engine, freshUrl) => {
     const maybe = <T>(values: fc.Arbitrary<T>) => fc.option(values, { nil: undefined });
     const minutes = maybe(fc.nat(count).map(instant));
     const filters = fc.record({
-      userId: fc.constantFrom(undefined, 'busy', 'user 4'),
+      userId: fc.constantFrom(undefined, 'busy', 'past', 'user 4'),
       status: fc.constantFrom(undefined, 'BOOKED' as const, 'CANCELLED' as const, 'NOSHOW' as const),
       participant: fc.constantFrom(undefined, 'Patient/7', 'Patient/8000', 'Practitioner/1'),
       from: minutes,
@@ -138,6 +145,20 @@ describe.each(engines)('pages of bookings on %s', (engine, freshUrl) => {
     const matching = bookings.filter(meets(query)).slice(0, 21);
     expect(await list(query)).toEqual(matching.map(({ id }) => id));
     expect(recorded.statements).toHaveLength(expected[engine]);
+  });
+
+  test('are found by the index of a user’s own, however many others have booked since', async () => {
+    if (engine === 'postgres') await sql`analyze bookings`.execute(recorded.database.kysely);
+    for (const window of [
+      {},
+      { after: bookings[count / 2]! },
+      { before: bookings[count - 9]!, backward: true },
+    ]) {
+      await list({ userId: 'past', ...window });
+      const plan = await planOf(recorded.database, recorded.statements[0]!);
+      expect(plan).toContain('bookings_by_user_id_booked_at_id');
+      expect(plan).not.toMatch(/filter|sort|temp b-tree/i);
+    }
   });
 
   // Postgres chooses by how many rows a user has.
