@@ -3,10 +3,17 @@ import type { RowQuery } from '../../graphql/connection.js';
 import type { DeliveryPosition, WebhookDelivery, WebhookOutcome } from '../../models/webhook.js';
 import type { Database } from '../../store/database.js';
 import { fromKeyText, keyText } from '../../store/sql/key-text.js';
-import { inWindow, startingAt, type Key, type Window } from '../../store/sql/key-window.js';
+import {
+  inOrder,
+  inWindow,
+  inWindowAlong,
+  startingAt,
+  type Key,
+  type Window,
+} from '../../store/sql/key-window.js';
 import type { Reads } from '../../store/sql/read-budget.js';
 import type { Tables } from '../../store/sql/schema.js';
-import { readInSteps, rowsPerStep, type Scan } from '../../store/sql/stepwise-scan.js';
+import { readInSteps, rowsPerStep, unlimited, type Scan } from '../../store/sql/stepwise-scan.js';
 import { outcomeOf } from './delivery-recorder.js';
 
 /** Which deliveries: all conditions must hold, a list by any of its values; what is absent allows all. */
@@ -74,6 +81,9 @@ interface DeliveryTable {
   toKey(position: DeliveryPosition, side: 'after' | 'before'): Key;
 }
 
+/** The parts of a position as they are selected, those of the key first. */
+const placeColumns = ['place', 'came', 'tie'];
+
 function positionColumns(place: string, came: string, tie: string, entity: string) {
   return [
     sql.raw<number>(place).as('place'),
@@ -134,7 +144,7 @@ async function readTable(
   const rows =
     conditions.length === 0
       ? await reads.next(() =>
-          selectRows(rowsIn(source, table, window), table)
+          selectRows(inWindow(rowsOf(source, table), table.key, window), table)
             .limit(limit)
             .execute(),
         )
@@ -158,9 +168,9 @@ function conditionsOf(
     ...(family === undefined ? [] : [sql<boolean>`family = ${family}`]),
     ...(endpointIds ? [among('endpoint_id', endpointIds.map(keyText))] : []),
     ...(types ? [among('type', types.map(keyText))] : []),
-    // Of events, `entity_id` says it: the texts behind it in the row are long.
+    // Of events, the id of their entity says it: the texts behind it in the row are long.
     ...(outcomes.length < table.outcomes.length
-      ? [outcomes[0] === 'STORED' ? sql<boolean>`entity_id is not null` : sql<boolean>`entity_id is null`]
+      ? [outcomes[0] === 'STORED' ? sql<boolean>`entity is not null` : sql<boolean>`entity is null`]
       : []),
   ];
 }
@@ -175,21 +185,28 @@ function scanOf(
     endpointIds = [],
   }: Pick<DeliveryFilter, 'endpointIds'> & { conditions: readonly Condition[] },
 ): Scan<Key, Row> {
+  const { engine, kysely } = source.database;
+  const { key } = table;
   const [only, ...others] = endpointIds;
-  const along = (part: Window) =>
-    rowsIn(source, table, part).$if(table.isByEndpoint && only !== undefined && others.length === 0, (rows) =>
-      rows.where('endpoint_id', '=', keyText(only!)),
-    );
+  const isAlong = table.isByEndpoint && only !== undefined && others.length === 0;
+  const equal = isAlong ? (['endpoint_id', keyText(only)] as const) : undefined;
   return {
     async end(from) {
-      const rows = selectRows(along(startingAt(from, window)), table);
-      const last = rows.offset(rowsPerStep[source.database.engine] - 1).limit(1);
-      const row = await last.executeTakeFirst();
-      return row && [row.place, row.came, row.tie].slice(0, table.key.length);
+      const places = selectRows(rowsOf(source, table), table);
+      const rest = inWindowAlong(places, key, startingAt(from, window), { engine, equal });
+      const row = await rest
+        .offset(rowsPerStep[engine] - 1)
+        .limit(1)
+        .executeTakeFirst();
+      return row && [row.place, row.came, row.tie].slice(0, key.length);
     },
     match(from, to, limit) {
-      const step = selectRows(along({ ...startingAt(from, window), to }), table);
-      return step
+      const part = inWindow(rowsOf(source, table), key, { ...startingAt(from, window), to });
+      const step = selectRows(part, table).$if(isAlong, (rows) =>
+        rows.where('endpoint_id', '=', keyText(only!)),
+      );
+      const found = kysely.selectFrom(step.limit(unlimited).as('step')).selectAll();
+      return inOrder(found, placeColumns.slice(0, key.length), window)
         .where(sql<boolean>`${sql.join(conditions, sql` and `)}`)
         .limit(limit)
         .execute();
@@ -197,10 +214,9 @@ function scanOf(
   };
 }
 
-/** The rows of the table within the window, in page order. */
-function rowsIn({ database }: DeliverySource, { name, key }: DeliveryTable, window: Window) {
+function rowsOf({ database }: DeliverySource, { name }: DeliveryTable) {
   // Both tables have the columns that are used here by name.
-  return inWindow(database.kysely.selectFrom(name as 'events'), key, window);
+  return database.kysely.selectFrom(name as 'events');
 }
 
 function selectRows(rows: SelectQueryBuilder<Tables, 'events', object>, { columns }: DeliveryTable) {

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDeliveries } from '../../../src/events/deliveries/deliveries.js';
+import type { DeliveryFilter } from '../../../src/events/deliveries/delivery-pages.js';
 import { RecentDeliveries } from '../../../src/events/deliveries/recent-deliveries.js';
 import { LightAbortController } from '../../../src/lib/async/abort.js';
 import type { Database } from '../../../src/store/database.js';
@@ -38,6 +39,20 @@ describe.each(engines)('deliveries on %s', (engine, freshUrl) => {
     const source = { database: recorded.database, reads: new Reads(new LightAbortController()) };
     return createDeliveries(source, new RecentDeliveries());
   }
+
+  async function plansOf(filter: DeliveryFilter): Promise<readonly string[]> {
+    await open().page({ limit: 21, backward: false }, { outcomes: ['STORED', 'SKIPPED'], ...filter });
+    return Promise.all(recorded.statements.map((statement) => planOf(recorded.database, statement)));
+  }
+
+  test('are looked for along the key, whatever other indexes there are', async () => {
+    const plans = await plansOf({ family: 'shipments', types: ['none'] });
+    for (const plan of plans.slice(1)) {
+      if (engine === 'sqlite' && plan.includes('SCAN events')) continue; // where the next step ends
+      expect(plan).toMatch(engine === 'sqlite' ? /USING INTEGER PRIMARY KEY/ : /using events_key/);
+      expect(plan).not.toMatch(/by_family|sort|temp b-tree/i);
+    }
+  });
 
   async function lastOf(endpointId: string): Promise<string> {
     await open().lastAt('shipments', endpointId);
