@@ -11,6 +11,7 @@ import {
   type Key,
   type Window,
 } from '../../store/sql/key-window.js';
+import type { Parameter } from '../../store/sql/parameters.js';
 import type { Reads } from '../../store/sql/read-budget.js';
 import type { Tables } from '../../store/sql/schema.js';
 import { readInSteps, rowsPerStep, unlimited, type Scan } from '../../store/sql/stepwise-scan.js';
@@ -192,13 +193,13 @@ function scanOf(
   const equal = isAlong ? (['endpoint_id', keyText(only)] as const) : undefined;
   return {
     async end(from) {
-      const places = selectRows(rowsOf(source, table), table);
+      const places = rowsOf(source, table).select(key.map((column) => sql.ref<Parameter>(column).as(column)));
       const rest = inWindowAlong(places, key, startingAt(from, window), { engine, equal });
       const row = await rest
         .offset(rowsPerStep[engine] - 1)
         .limit(1)
         .executeTakeFirst();
-      return row && [row.place, row.came, row.tie].slice(0, key.length);
+      return row && key.map((column) => row[column]!);
     },
     match(from, to, limit) {
       const part = inWindow(rowsOf(source, table), key, { ...startingAt(from, window), to });

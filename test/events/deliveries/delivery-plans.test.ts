@@ -54,6 +54,16 @@ describe.each(engines)('deliveries on %s', (engine, freshUrl) => {
     }
   });
 
+  const inIndex = engine === 'sqlite' ? /SCAN events$|USING COVERING INDEX/ : /Index Only Scan/;
+
+  test.each<DeliveryFilter>([{ family: 'shipments' }, { endpointIds: ['silent'], types: ['none'] }])(
+    'end a step where the index says, without the rows: %j',
+    async (filter) => {
+      const [end] = await plansOf(filter);
+      expect(end).toMatch(inIndex);
+    },
+  );
+
   async function lastOf(endpointId: string): Promise<string> {
     await open().lastAt('shipments', endpointId);
     return planOf(recorded.database, recorded.statements[0]!);
