@@ -8,6 +8,7 @@ import { maxValues } from '../../../src/events/feed/selection.js';
 import { maxBodyBytes } from '../../../src/lib/body-limit.js';
 import { defaultPageSize, maxEntities, maxPageSize } from '../../../src/graphql/page-size.js';
 import {
+  maxBackslashes,
   maxCharacters,
   maxCost,
   maxDepth,
@@ -67,6 +68,7 @@ const operations = [
     '`GRAPHQL_PARSE_FAILED`: pass long texts as variables',
   ],
   ['lines of a document', count(maxLines), tooComplex],
+  ['backslashes of a document', count(maxBackslashes), tooComplex],
   ['characters of a name', count(maxName), tooComplex],
   ['levels of nesting, in a document with its fragments, or in variables', count(maxDepth), tooComplex],
   ['fields of a document with its fragments', count(maxCost), tooComplex],

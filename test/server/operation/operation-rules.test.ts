@@ -154,8 +154,8 @@ describe('a document with many brackets', () => {
   });
 
   test.each([
-    ['an unterminated string', `{ tag(name: "${'\\"'.repeat(500_000)}`],
-    ['an unterminated string of brackets', `{ tag(name: "${'[\\"'.repeat(300_000)}`],
+    ['an unterminated string', `{ tag(name: "${'\\"'.repeat(10_000)}`],
+    ['an unterminated string of brackets', `{ tag(name: "${'[\\"'.repeat(10_000)}`],
     ['too many tokens', `{ ${'tag(name: "a") { name } '.repeat(40_000)} }`],
   ])('is left to the parser, which refuses it for %s', (_, query) => {
     expect(refuseText(query)).toBeUndefined();

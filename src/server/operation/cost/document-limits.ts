@@ -25,6 +25,8 @@ export const maxDepth = 200;
 export const maxRequestDepth = maxDepth + 2;
 /** How many lines a document may have. */
 export const maxLines = 10_000;
+/** How many backslashes a document may have: GraphQL reads a string of escapes some thirty times as slowly as another. */
+export const maxBackslashes = 10_000;
 /** In characters. GraphQL repeats names in its errors, and there may be a hundred of those. */
 export const maxName = 255;
 /**
@@ -81,12 +83,12 @@ export function refuseRequest(json: Uint8Array): GraphQLError | undefined {
 
 /**
  * Why a document is refused before it is parsed: it is nested too deep for the parser or, with its fragments expanded,
- * for GraphQL's rules; or it has so many lines that GraphQL, which counts them for an error of syntax, would take long; or
- * a name is so long that the errors in which GraphQL repeats it would be.
+ * for GraphQL's rules; or it has so many lines that GraphQL, which counts them for an error of syntax, would take long, or
+ * so many escapes; or a name is so long that the errors in which GraphQL repeats it would be.
  */
 export function refuseText(query: string): GraphQLError | undefined {
-  if (hasMore(query, /\r\n|[\n\r]/g, maxLines - 1))
-    return tooComplex(`The document has more than ${maxLines} lines: pass long texts as variables.`);
+  const excess = excessOf(query);
+  if (excess) return tooComplex(`The document has more than ${excess}: pass long texts as variables.`);
   if (longWord.test(query) && hasLongName(query))
     return tooComplex(`The document has a name of more than ${maxName} characters.`);
   // Without fragments, and with few brackets, a document cannot be nested too deep; most are like that.
@@ -142,6 +144,12 @@ export function refuseAnswer(
   }
   if (!isTooLong({ data: data ?? null, errors })) return undefined;
   return tooComplex(operation === 'mutation' ? `${tooLong} ${maybeApplied}` : tooLong);
+}
+
+function excessOf(query: string): string | undefined {
+  if (hasMore(query, /\r\n|[\n\r]/g, maxLines - 1)) return `${maxLines} lines`;
+  if (hasMore(query, /\\/g, maxBackslashes)) return `${maxBackslashes} backslashes`;
+  return undefined;
 }
 
 /** Also found within strings and comments, where it is no name. Sought from the beginning of each word only. */

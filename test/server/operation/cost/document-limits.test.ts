@@ -4,6 +4,7 @@ import { OperationTooComplex } from '../../../../src/graphql/errors.js';
 import {
   isTooLong,
   refuseAnswer,
+  refuseText,
   refuseVariables,
 } from '../../../../src/server/operation/cost/document-limits.js';
 import { nested } from '../../documents.js';
@@ -13,6 +14,21 @@ const messageOf = (variables: Readonly<Record<string, unknown>>) => refuseVariab
 function fields(count: number): Readonly<Record<string, number>> {
   return Object.fromEntries(Array.from({ length: count }, (_, at) => [`a${at}`, at]));
 }
+
+describe('a document', () => {
+  test.each([
+    ['a string', (escapes: string) => `"${escapes}"`, '\\n'],
+    ['a block string', (escapes: string) => `"""${escapes}"""`, '\\"""'],
+  ])('may have 10,000 backslashes in %s, and is refused unread above', (_, quoted, escape) => {
+    const messageFor = (count: number) =>
+      refuseText(`#${'x'.repeat(256)} fragment\n{ tag(name: ${quoted(escape.repeat(count))}) { id } }`)
+        ?.message;
+    expect(messageFor(10_000)).toBeUndefined();
+    expect(messageFor(10_001)).toBe(
+      'The document has more than 10000 backslashes: pass long texts as variables.',
+    );
+  });
+});
 
 describe('variables', () => {
   const tooMany = 'The variables have more than 10000 fields.';
