@@ -29,6 +29,8 @@ export interface Reply {
 export const maxBytes = 8 * 1024 * 1024;
 /** How much of an error's body is read and discarded, so that the connection can be used again. */
 const maxErrorBytes = 64 * 1024;
+/** How many informational responses (1xx) may come before the one that counts. */
+const maxInformational = 10;
 
 /** How often the bytes of an answer are in memory at once: in chunks, and joined. */
 const copies = 2;
@@ -63,6 +65,7 @@ class ReplyHandler implements Dispatcher.DispatchHandler {
   private readonly chunks = new Chunks();
   private readonly memory: Holding | undefined;
   private size = 0;
+  private informational = 0;
   private status = 0;
   private headers: IncomingHttpHeaders = {};
   /** Set once the request is being sent. */
@@ -98,7 +101,10 @@ class ReplyHandler implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
-    if (status < 200) return;
+    if (status < 200) {
+      if (++this.informational > maxInformational) this.giveUp('broken');
+      return;
+    }
     this.status = status;
     this.headers = headers;
   }

@@ -174,12 +174,17 @@ describe('an answer', () => {
     expect(service.received).toHaveLength(3);
   });
 
-  it('after early hints is read as usual', async () => {
-    service.answer = (response) => {
-      response.writeEarlyHints({ link: '</a>; rel=preload' });
+  it('after ten early hints is read as usual; after more it is not waited for, and its connection closed', async () => {
+    const hinting = (hints: number) => (response: ServerResponse) => {
+      for (let hint = 0; hint < hints; hint++) response.writeEarlyHints({ link: '</a>; rel=preload' });
       response.end('[]');
     };
+    service.answer = hinting(10);
     expect(await answerOf(upstream, get)).toEqual({ status: 200, body: [], bytes: 2 });
+    service.received.length = 0;
+    service.answer = hinting(11);
+    expect(await outcomeOf(post)).toEqual({ code: 'UPSTREAM_UNAVAILABLE', uncertain: true, received: 1 });
+    await expect.poll(() => service.open).not.toContain(service.received[0]?.port);
   });
 
   it('of 7 MB is accepted; one of 10 MB is refused without a retry, and its connection closed', async () => {
