@@ -36,29 +36,33 @@ function isForwarded({ ips }: FastifyRequest): boolean {
 /** The proxies whose `X-Forwarded-For` counts: addresses, ranges or `loopback`; or how many there are. */
 export type TrustedProxies = number | readonly string[] | undefined;
 
+/** More than any chain of proxies has: a request may list a thousand addresses, and to compare each takes time. */
+const maxHops = 100;
+
 /**
- * As Fastify takes them. Given a hop count, it trusts nobody, since it cannot tell who connects; here a count is meant
- * for a port that only the proxies reach.
+ * As Fastify takes them; an address is trusted up to `maxHops` before the connection's own. Given a hop count, Fastify
+ * trusts nobody, since it cannot tell who connects; here a count is meant for a port that only the proxies reach.
  */
 export function trustProxyOf(proxies: TrustedProxies) {
-  if (typeof proxies === 'number') return (_: string, hop: number) => hop < proxies;
-  return proxies ? [...proxies] : false;
+  if (proxies === undefined) return false;
+  if (typeof proxies === 'number') return (_: string, hop: number) => hop < Math.min(proxies, maxHops);
+  const isTrusted = proxyAddress.compile([...proxies]);
+  return (address: string, hop: number) => hop < maxHops && isTrusted(address, hop);
 }
 
 /** The network that a request comes from, as the caller while no user is known. */
 export function createCallerOfRequest(proxies: TrustedProxies): (request: IncomingMessage) => string {
-  const trusted = trustProxyOf(proxies);
-  const known = new WeakMap<Socket, string>();
-  const ofSocket = (socket: Socket) => {
-    let caller = known.get(socket);
-    if (caller === undefined)
-      known.set(socket, (caller = networkCaller(networkOf(socket.remoteAddress ?? ''))));
+  const trust = trustProxyOf(proxies);
+  const known = new WeakMap<Socket | IncomingMessage, string>();
+  const callerOf = (origin: Socket | IncomingMessage, addressOf: () => string | undefined) => {
+    let caller = known.get(origin);
+    if (caller === undefined) known.set(origin, (caller = networkCaller(networkOf(addressOf() ?? ''))));
     return caller;
   };
-  if (trusted === false) return ({ socket }) => ofSocket(socket);
-  const trust = typeof trusted === 'function' ? trusted : proxyAddress.compile(trusted);
   return (request) => {
-    if (request.headers['x-forwarded-for'] === undefined) return ofSocket(request.socket);
-    return networkCaller(networkOf(proxyAddress(request, trust)));
+    const { socket, headers } = request;
+    return trust === false || headers['x-forwarded-for'] === undefined
+      ? callerOf(socket, () => socket.remoteAddress)
+      : callerOf(request, () => proxyAddress(request, trust));
   };
 }
