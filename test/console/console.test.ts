@@ -1,5 +1,5 @@
 import { readdirSync, statSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { skipBrowserTests } from '../support/browser.js';
 import { other, soon, useConsole } from './console.js';
 
@@ -311,6 +311,36 @@ describe.skipIf(skipBrowserTests)('the console (needs Chromium)', () => {
     expect(await ui.page.getByLabel('Carrier').evaluate((field) => field === document.activeElement)).toBe(
       true,
     );
+  });
+
+  test('opens while the notes service fails, and goes on with what was typed; who is not signed in is asked to sign in', async () => {
+    const { faults } = ui.testbed.sandbox;
+    await emit('shp_meanwhile', 'shipment.created');
+    await ui.open('#/shipments');
+    faults.add({ service: 'notes', act: { kind: 'answer', status: 500 } });
+    onTestFinished(() => faults.clear());
+    await ui.page.reload();
+    await ui.page.getByText(/The notes service failed.* Trying again …/).waitFor();
+    await ui.page.getByRole('link', { name: /shp_meanwhile/ }).waitFor();
+    await emit('shp_still_live', 'shipment.created');
+    await ui.page.getByRole('link', { name: /shp_still_live/ }).waitFor();
+    await ui.expectAccessible();
+    for (const view of ['Live', 'Payments', 'Webhooks', 'This gateway', 'Notes', 'Sandbox']) {
+      await ui.page.getByRole('link', { name: view, exact: true }).click();
+      await ui.page.getByRole('heading', { name: view, level: 1 }).waitFor();
+    }
+    await ui.page.getByLabel('Id (a new one').fill('shp_typed');
+    await ui.button('End all faults').click();
+    await ui.page.getByText('The services work as usual again.').waitFor();
+    await ui.page.getByText('Dana Demo').waitFor();
+    expect(await ui.page.getByText('Trying again').count()).toBe(0);
+    expect(await ui.page.getByLabel('Id (a new one').inputValue()).toBe('shp_typed');
+    await ui.button('Sign out').click();
+    await ui.button(/Continue as Dana/).waitFor();
+    faults.add({ service: 'notes', act: { kind: 'answer', status: 500 } });
+    await ui.page.reload();
+    await ui.button(/Continue as Dana/).waitFor();
+    expect(ui.faults.filter((fault) => !fault.includes('/control/'))).toEqual([]);
   });
 
   test('shows nothing any more to whoever signed out in another tab', async () => {

@@ -6,7 +6,7 @@ import { SessionContext, useNewSession, type Session } from './session.js';
 import { Shell } from './shell.js';
 import { SignInAgain, SignInPage } from './sign-in.js';
 
-/** The console: who signs in sees the views. */
+/** The console: who signs in sees the views, and so does whoever may be signed in, where that cannot be told for now. */
 export function App(): ReactElement {
   const session = useNewSession(useGateway());
   return (
@@ -16,20 +16,24 @@ export function App(): ReactElement {
   );
 }
 
-function Content({ session: { viewer, hasEnded, error } }: { readonly session: Session }): ReactElement {
+function Content({
+  session: { viewer, hasEnded, error, turn },
+}: {
+  readonly session: Session;
+}): ReactElement {
   useFocusOnChange(viewer === null ? 'nobody' : viewer?.id);
-  if (viewer)
-    // Another person gets new views: nothing of the former one stays.
-    return (
-      <LiveFeed key={viewer.id}>
-        <Shell viewer={viewer} />
-        {hasEnded && <SignInAgain viewer={viewer} />}
-      </LiveFeed>
-    );
   if (viewer === null) return <SignInPage />;
+  if (!viewer && !error)
+    return (
+      <p className="waiting" role="status">
+        Loading …
+      </p>
+    );
+  // Another person gets new views: nothing of the former one stays.
   return (
-    <p className="waiting" role="status">
-      {error ? `${error.message} Trying again …` : 'Loading …'}
-    </p>
+    <LiveFeed key={turn}>
+      <Shell />
+      {viewer && hasEnded && <SignInAgain viewer={viewer} />}
+    </LiveFeed>
   );
 }

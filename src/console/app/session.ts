@@ -14,6 +14,8 @@ interface State {
   readonly hasEnded: boolean;
   /** Why it is not known who is signed in. */
   readonly error: GatewayError | undefined;
+  /** Grows when another person is signed in than before; not with the first that is known of. */
+  readonly turn: number;
   /** Grows with each sign-in: what failed for want of a session is asked again. */
   readonly epoch: number;
 }
@@ -45,6 +47,7 @@ export function useNewSession(gateway: Gateway): Session {
     viewer: undefined,
     hasEnded: false,
     error: undefined,
+    turn: 0,
     epoch: 0,
   });
   const look = useCallback(
@@ -87,8 +90,14 @@ export function useNewSession(gateway: Gateway): Session {
 function following(before: State, { status, viewer, ended }: ClientSession): State {
   if (status === 'unknown') return before;
   if (viewer) {
-    const isSame = before.viewer?.id === viewer.id && !before.hasEnded;
-    return { viewer, hasEnded: false, error: undefined, epoch: isSame ? before.epoch : before.epoch + 1 };
+    const isSame = before.viewer?.id === viewer.id;
+    return {
+      viewer,
+      hasEnded: false,
+      error: undefined,
+      turn: isSame || before.viewer === undefined ? before.turn : before.turn + 1,
+      epoch: isSame && !before.hasEnded ? before.epoch : before.epoch + 1,
+    };
   }
   const hasEnded = ended && !!before.viewer;
   return { ...before, viewer: hasEnded ? before.viewer : null, hasEnded, error: undefined };

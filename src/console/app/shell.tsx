@@ -12,7 +12,7 @@ import { ConnectionLight } from './connection-light.js';
 import { focusMain, useFocusOnChange } from './focus.js';
 import { pageSettings } from './page-settings.js';
 import { hrefOf, usePlace, views, type Place, type View } from './router.js';
-import { useSession, type Viewer } from './session.js';
+import { useSession } from './session.js';
 import { mayLeave } from './unsaved.js';
 import { ViewBoundary } from './view-boundary.js';
 
@@ -59,7 +59,7 @@ const pages: Readonly<Record<View, ComponentType<ViewProps>>> = {
 const shown = views.filter((view) => view !== 'sandbox' || pageSettings.sandbox);
 
 /** The navigation beside the view that the address names. */
-export function Shell({ viewer }: { readonly viewer: Viewer }): ReactElement {
+export function Shell(): ReactElement {
   const place = usePlace();
   useFocusOnChange(place.view);
   const Page = pages[place.view];
@@ -76,7 +76,7 @@ export function Shell({ viewer }: { readonly viewer: Viewer }): ReactElement {
         <Navigation current={place.view} />
         <ConnectionLight />
         {/* What could not be done a view ago is no news any more. */}
-        <Person key={place.view} viewer={viewer} />
+        <Person key={place.view} />
       </header>
       <main id="main" tabIndex={-1}>
         <ViewBoundary key={place.view}>
@@ -124,18 +124,24 @@ function Navigation({ current }: { readonly current: View }): ReactElement {
   );
 }
 
-function Person({ viewer }: { readonly viewer: Viewer }): ReactElement {
-  const { signOut } = useSession();
+function Person(): ReactElement {
+  const { viewer, error, signOut } = useSession();
   const [problem, setProblem] = useState<string>();
   const leave = async (): Promise<void> => {
     if (mayLeave()) setProblem(await signOut());
   };
   return (
     <div className="person">
-      <p>
-        <b>{viewer.name}</b>
-        <span className="quiet">{viewer.email}</span>
-      </p>
+      {viewer ? (
+        <p>
+          <b>{viewer.name}</b>
+          <span className="quiet">{viewer.email}</span>
+        </p>
+      ) : (
+        <p className="fault" role="status">
+          {error?.message} Trying again …
+        </p>
+      )}
       <button className="button small" type="button" onClick={() => void leave()}>
         Sign out
       </button>

@@ -15,13 +15,16 @@ import { useGateway } from './use-gateway.js';
 
 const LiveContext = createContext<Live | undefined>(undefined);
 
+/** What is asked for where it is not known what the person may see. */
+const followable = 'SHIPMENTS_READ,PAYMENTS_READ,WEBHOOKS_READ';
+
 /** Follows what the person may see, and hands it to the views. */
 export function LiveFeed({ children }: { readonly children: ReactNode }): ReactElement {
   const gateway = useGateway();
   const { viewer, epoch, ended } = useSession();
   const live = useMemo(createLive, []);
   const after = useMemo(() => new Map<string, string>(), []);
-  const grants = viewer?.grants.join() ?? '';
+  const grants = viewer?.grants.join() ?? followable;
   useEffect(
     () => followAll({ gateway, live, grants, after, ended }),
     // A new session has a new connection: the same subscriptions go on there, after the last cursors.

@@ -32,7 +32,8 @@ export function NoGrant({ grant, other, what }: NoGrantProps): ReactElement {
   );
 }
 
-/** Whether the person who is signed in has a grant, as `SHIPMENTS_READ`. */
+/** Whether the person who is signed in has a grant, as `SHIPMENTS_READ`; where that is not known, the gateway tells. */
 export function useGrant(grant: string): boolean {
-  return useSession().viewer?.grants.some((held) => held === grant) ?? false;
+  const { viewer } = useSession();
+  return viewer === undefined || (viewer?.grants.some((held) => held === grant) ?? false);
 }

@@ -29,7 +29,9 @@ export function GatewayView(): ReactElement {
             ['Your calls to the notes service', <NotesQuota key="quota" />],
             [
               'Your grants',
-              viewer?.grants.map((grant) => grant.toLowerCase().replace('_', ':')).join(', ') || 'None',
+              viewer
+                ? viewer.grants.map((grant) => grant.toLowerCase().replace('_', ':')).join(', ') || 'None'
+                : 'Not known for now',
             ],
             ['Services', sandbox ? `The bundled sandbox, at ${sandbox.url}` : 'As configured'],
           ]}
