@@ -204,6 +204,26 @@ describe.skipIf(skipBrowserTests)('the console (needs Chromium)', () => {
     expect(await row.evaluate((element) => element === document.activeElement)).toBe(true);
   });
 
+  test('has a keyboard go on in the detail that it opens beside the list, and back at the row', async () => {
+    await emit('shp_keys_1', 'shipment.created');
+    await emit('shp_keys_2', 'shipment.created');
+    await ui.open('#/shipments');
+    const row = (name: string) => ui.page.getByRole('link', { name });
+    const focused = (of: string) => ui.page.locator(`${of}:focus`).count();
+    const isFocused = (name: string) => row(name).evaluate((element) => element === document.activeElement);
+    await row('shp_keys_1').press('Enter');
+    await expect.poll(() => focused('.split-detail'), soon).toBe(1);
+    await row('shp_keys_2').press('Enter');
+    await expect.poll(() => focused('.split-detail'), soon).toBe(1);
+    await row('shp_keys_2').press('Enter');
+    await expect.poll(() => focused('.split-detail'), soon).toBe(1);
+    await ui.page.getByRole('link', { name: 'Close' }).press('Enter');
+    await expect.poll(() => isFocused('shp_keys_2'), soon).toBe(true);
+    await row('shp_keys_1').click();
+    await ui.page.getByRole('heading', { name: 'shp_keys_1' }).waitFor();
+    expect(await isFocused('shp_keys_1')).toBe(true);
+  });
+
   /** Has the page's websocket pass through `change`, which returns what the page gets instead of a message, or nothing. */
   async function passThrough(change: (message: Message, from: 'page' | 'gateway') => Message | undefined) {
     await ui.takeOwnPage();

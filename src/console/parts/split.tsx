@@ -1,4 +1,4 @@
-import { useEffect, useRef, type ReactElement, type ReactNode } from 'react';
+import { useEffect, useRef, type MouseEvent, type ReactElement, type ReactNode } from 'react';
 import { Icon } from './icons.js';
 
 interface SplitProps {
@@ -21,7 +21,7 @@ export function Split(props: SplitProps): ReactElement {
   const { title, actions, filters, list, id, detail, closeHref, detailLabel } = props;
   const focus = useKeptFocus(id);
   return (
-    <div className="split" data-open={detail !== undefined}>
+    <div className="split" data-open={detail !== undefined} onClick={focus.clicked}>
       <section className="split-list" aria-label={title} ref={focus.list} tabIndex={-1}>
         <header className="view-head">
           <h1>{title}</h1>
@@ -44,26 +44,34 @@ export function Split(props: SplitProps): ReactElement {
 
 /**
  * Where the focused element goes with what was chosen, moves the focus to what is there instead: the detail, or the row
- * that had led to it. Not when the view opens.
+ * that had led to it. Not when the view opens. Whoever chooses by keyboard goes on in the detail, not after all rows.
  */
 function useKeptFocus(id: string | undefined) {
   const list = useRef<HTMLElement>(null);
   const detail = useRef<HTMLElement>(null);
   const row = useRef<HTMLElement>(null);
   const before = useRef(id);
+  const isByKeyboard = useRef(false);
+  const clicked = ({ detail: presses, target }: MouseEvent): void => {
+    const link = presses === 0 && target instanceof Element ? target.closest('a') : null;
+    isByKeyboard.current = link !== null;
+    if (link?.matches(chosen)) detail.current?.focus(); // it is shown already
+  };
   useEffect(() => {
     const { activeElement } = document;
     const isLost = activeElement === document.body || !activeElement?.checkVisibility();
-    if (before.current !== id && isLost) {
+    const goesOn = isByKeyboard.current && id !== undefined;
+    if (before.current !== id && (isLost || goesOn)) {
       const shown = row.current?.isConnected ? row.current : list.current;
       (id === undefined ? shown : detail.current)?.focus();
     }
     before.current = id;
+    isByKeyboard.current = false;
   }, [id]);
   useEffect(() => {
     if (id !== undefined) row.current = list.current?.querySelector<HTMLElement>(chosen) ?? null;
   });
-  return { list, detail };
+  return { list, detail, clicked };
 }
 
 /** The row of what is shown; buttons say which of two views is. */
