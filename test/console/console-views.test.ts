@@ -197,6 +197,22 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     await ui.page.getByText('Older events are not shown.').waitFor();
   });
 
+  test('a currency is found by what the list shows', async () => {
+    await ui.testbed.sandbox.webhooks.emitPayment({ object: { id: 'pay_lower', currency: 'xts' } });
+    await ui.testbed.sandbox.webhooks.emitPayment({ object: { id: 'pay_upper', currency: 'XTS' } });
+    await ui.open('#/payments');
+    for (const id of ['pay_lower', 'pay_upper']) {
+      const row = ui.page.getByRole('link', { name: new RegExp(id) });
+      const [, currency] = (await row.locator('.figure').innerText()).split(' ');
+      await ui.page.getByLabel('Currency').fill(currency!);
+      await expect.poll(() => ui.page.locator('.row').count(), soon).toBe(1);
+      await row.waitFor();
+      await ui.page.getByLabel('Currency').fill('');
+      await ui.page.getByRole('link', { name: /pay_lower/ }).waitFor();
+      await ui.page.getByRole('link', { name: /pay_upper/ }).waitFor();
+    }
+  });
+
   test('a shipment with many events is read again, and says that its newest are shown', async () => {
     const emit = () => ui.testbed.sandbox.webhooks.emitShipment({ shipment: { id: 'shp_many' } });
     await emit();

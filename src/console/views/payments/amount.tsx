@@ -7,7 +7,10 @@ interface AmountProps {
   readonly currency: string | null | undefined;
 }
 
-/** The service's raw number: in which unit it counts is its own affair, so nothing is divided. */
+/**
+ * The service's raw number: in which unit it counts is its own affair, so nothing is divided. The currency is as the
+ * service writes it, and the filter wants it.
+ */
 export function Amount({ amount, currency }: AmountProps): ReactElement {
   return (
     <span title="The service’s own number, in its own unit">
@@ -15,7 +18,7 @@ export function Amount({ amount, currency }: AmountProps): ReactElement {
       {currency != null && (
         <>
           {' '}
-          <SafeText>{currency.toUpperCase()}</SafeText>
+          <SafeText>{currency}</SafeText>
         </>
       )}
     </span>
