@@ -67,7 +67,7 @@ describe.skipIf(skipBrowserTests)('the console (needs Chromium)', () => {
     expect(page).not.toMatch(/whsec_|secret/i);
   });
 
-  test('shows events as they come, and makes up what came while the connection was cut', async () => {
+  test('shows events as they come, and catches up on what came while the connection was cut', async () => {
     await ui.open('#/live');
     await expect.poll(() => ui.page.getByRole('status').first().innerText(), soon).toMatch(/^Live/);
     await emit('shp_before', 'shipment.created');
@@ -77,8 +77,8 @@ describe.skipIf(skipBrowserTests)('the console (needs Chromium)', () => {
     expect(await ui.page.getByRole('link', { name: 'shp_missed_1' }).count()).toBe(0);
     await ui.button('Let it reconnect').click();
     await ui.page.getByRole('link', { name: 'shp_missed_3' }).waitFor();
-    await ui.page.getByText('Resumed, 3 events made up').first().waitFor();
-    expect(await ui.page.getByText('Made up', { exact: true }).count()).toBe(3);
+    await ui.page.getByText('Resumed, caught up on 3 events').first().waitFor();
+    expect(await ui.page.getByText('Caught up', { exact: true }).count()).toBe(3);
     const [before, missed] = await Promise.all(
       ['shp_before', 'shp_missed_1'].map((name) => ui.page.getByRole('link', { name }).boundingBox()),
     );

@@ -15,8 +15,8 @@ const words: Readonly<Record<Exclude<Connection['state'], 'resumed'>, string>> =
 /** The connection's state in words. */
 export function describeConnection(connection: Connection): string {
   if (connection.state !== 'resumed') return words[connection.state];
-  const { madeUp } = connection;
-  return madeUp === 0 ? 'Resumed, nothing was missed' : `Resumed, ${count(madeUp, 'event')} made up`;
+  const { caughtUp } = connection;
+  return caughtUp === 0 ? 'Resumed, nothing was missed' : `Resumed, caught up on ${count(caughtUp, 'event')}`;
 }
 
 /** A light that says how live the page is. */

@@ -3,13 +3,13 @@ import { createStore, type Store } from './store.js';
 /** The connection for live updates, as its light shows it. */
 export type Connection =
   | { readonly state: 'idle' | 'connecting' | 'live' | 'reconnecting' | 'cut' }
-  /** Live again, after so many events that came meanwhile were made up. */
-  | { readonly state: 'resumed'; readonly madeUp: number };
+  /** Live again, with so many events caught up on that came meanwhile. */
+  | { readonly state: 'resumed'; readonly caughtUp: number };
 
 /** Whether updates come as they happen. */
 export const isConnected = ({ state }: Connection): boolean => state === 'live' || state === 'resumed';
 
-/** For how long what was made up is shown. */
+/** For how long what was caught up on is shown. */
 const shownMs = 12_000;
 
 /** Follows the connection through what its socket reports. */
@@ -18,8 +18,11 @@ export interface ConnectionMonitor {
   connecting(): void;
   connected(): void;
   closed(): void;
-  /** An update came that had been in the log before the connection was back. */
-  replayed(): void;
+  /**
+   * An update came that had been in the log before the connection was. Tells whether it is one to catch up on: it is not
+   * where no connection was lost.
+   */
+  replayed(): boolean;
   /** Something came, if only a sign of life: perhaps by a connection of another tab, which none here leads to. */
   heard(): void;
   /** Whoever uses the page cut the connection. */
@@ -35,19 +38,19 @@ export function createConnectionMonitor(): ConnectionMonitor {
   const connection = createStore<Connection>({ state: 'idle' });
   let wasLive = false;
   let isIdle = true;
-  let madeUp = 0;
+  let caughtUp = 0;
   let settle: ReturnType<typeof setTimeout> | undefined;
   const set = (next: Connection): void => connection.set(next);
 
-  function showMadeUp(): void {
-    set({ state: 'resumed', madeUp });
+  function showCaughtUp(): void {
+    set({ state: 'resumed', caughtUp });
     clearTimeout(settle);
     settle = setTimeout(() => set({ state: 'live' }), shownMs);
   }
 
   function connected(): void {
-    madeUp = 0;
-    if (wasLive) showMadeUp();
+    caughtUp = 0;
+    if (wasLive) showCaughtUp();
     else set({ state: 'live' });
     wasLive = true;
   }
@@ -68,9 +71,10 @@ export function createConnectionMonitor(): ConnectionMonitor {
       if (connection.get().state !== 'cut') isAway();
     },
     replayed() {
-      if (connection.get().state !== 'resumed') return;
-      madeUp += 1;
-      showMadeUp();
+      if (connection.get().state !== 'resumed') return false;
+      caughtUp += 1;
+      showCaughtUp();
+      return true;
     },
     heard() {
       if (['idle', 'connecting', 'reconnecting'].includes(connection.get().state)) connected();

@@ -34,8 +34,8 @@ export interface Gateway {
   /** Cuts the connection for live updates, as a network would; it stays cut until `reconnect`. */
   cut(): void;
   reconnect(): void;
-  /** Notes that an update is one that was missed. */
-  replayed(): void;
+  /** Notes an update that had been in the log already, and tells whether it is one to catch up on. */
+  replayed(): boolean;
   /** Notes that nothing is followed any more. */
   idle(): void;
 }

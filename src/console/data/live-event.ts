@@ -7,14 +7,11 @@ import type {
 import { msOf } from './instant.js';
 import type { LiveEvent, Series } from './live-log.js';
 
-interface Update {
-  readonly replayed: boolean;
-}
-
 /** A shipment's event as the live view lists it. */
 export function shipmentEvent(
   event: ShipmentEventPartsFragment,
-  update?: Update & { readonly shipment: { readonly updatedAt: string } },
+  update?: { readonly shipment: { readonly updatedAt: string } },
+  isCaughtUp = false,
 ): LiveEvent {
   return {
     key: event.id,
@@ -24,14 +21,15 @@ export function shipmentEvent(
     entityId: event.shipmentId,
     receivedAt: event.receivedAt,
     isLate: update !== undefined && msOf(event.occurredAt) < msOf(update.shipment.updatedAt),
-    wasMissed: update?.replayed ?? false,
+    isCaughtUp,
   };
 }
 
 /** A payment's event as the live view lists it. */
 export function paymentEvent(
   event: PaymentEventPartsFragment,
-  update?: Update & { readonly payment: { readonly updatedAt: string } },
+  update?: { readonly payment: { readonly updatedAt: string } },
+  isCaughtUp = false,
 ): LiveEvent {
   return {
     key: event.id,
@@ -41,7 +39,7 @@ export function paymentEvent(
     entityId: event.paymentId,
     receivedAt: event.receivedAt,
     isLate: update !== undefined && createdMs(event.created) < msOf(update.payment.updatedAt),
-    wasMissed: update?.replayed ?? false,
+    isCaughtUp,
   };
 }
 
@@ -91,7 +89,7 @@ export function deliveryEvents(): (delivery: DeliverySummaryFragment) => readonl
         entityId: undefined,
         receivedAt: delivery.receivedAt,
         isLate: false,
-        wasMissed: false,
+        isCaughtUp: false,
         note: delivery.message ?? delivery.outcome.toLowerCase(),
       },
     ];

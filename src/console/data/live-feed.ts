@@ -70,7 +70,7 @@ interface Feed<Data, Update> {
   /** Reads the last hour. */
   readonly recent: (gateway: Gateway) => Promise<Recent>;
   readonly updateOf: (data: Data) => Update;
-  readonly eventOf: (update: Update) => LiveEvent;
+  readonly eventOf: (update: Update, isCaughtUp: boolean) => LiveEvent;
   readonly listeners: (live: Live) => Iterable<Listener<Update>>;
 }
 
@@ -79,7 +79,7 @@ const shipments: Feed<ShipmentUpdatesSubscription, ShipmentUpdate> = {
   document: ShipmentUpdatesDocument,
   recent: recentShipmentEvents,
   updateOf: (data) => data.shipmentUpdates,
-  eventOf: (update) => shipmentEvent(update.event, update),
+  eventOf: (update, isCaughtUp) => shipmentEvent(update.event, update, isCaughtUp),
   listeners: (live) => live.shipments,
 };
 
@@ -88,7 +88,7 @@ const payments: Feed<PaymentUpdatesSubscription, PaymentUpdate> = {
   document: PaymentUpdatesDocument,
   recent: recentPaymentEvents,
   updateOf: (data) => data.paymentUpdates,
-  eventOf: (update) => paymentEvent(update.event, update),
+  eventOf: (update, isCaughtUp) => paymentEvent(update.event, update, isCaughtUp),
   listeners: (live) => live.payments,
 };
 
@@ -172,9 +172,9 @@ function follow<Data, Update extends { readonly cursor: string; readonly replaye
   }
   function next(data: Data): void {
     const update = updateOf(data);
-    if (update.replayed) gateway.replayed();
+    const isCaughtUp = update.replayed && gateway.replayed();
     after.set(family, update.cursor);
-    live.log.add([eventOf(update)]);
+    live.log.add([eventOf(update, isCaughtUp)]);
     for (const listener of listeners(live)) listener.heard(update);
   }
   function readRecent(): void {

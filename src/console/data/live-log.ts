@@ -20,8 +20,8 @@ export interface LiveEvent {
   readonly receivedAt: string;
   /** The state had already moved past it when it came. */
   readonly isLate: boolean;
-  /** It was missed while the connection was cut, and made up. */
-  readonly wasMissed: boolean;
+  /** It came while the connection was cut, and was caught up on. */
+  readonly isCaughtUp: boolean;
   /** What became of a delivery that is no event, in words. */
   readonly note?: string;
 }

@@ -44,7 +44,7 @@ function CutButton(): ReactElement {
         className={isCut ? 'button primary' : 'button'}
         type="button"
         onClick={isCut ? gateway.reconnect : gateway.cut}
-        title="Everything that happens meanwhile is made up when the connection is back"
+        title="Everything that happens meanwhile is caught up on when the connection is back"
       >
         {isCut ? 'Let it reconnect' : 'Cut the connection'}
       </button>
@@ -94,7 +94,7 @@ function NewestEvents({ follows }: NewestEventsProps): ReactElement {
 }
 
 function Event({ event }: { readonly event: LiveEvent }): ReactElement {
-  const { family, series, type, entityId, receivedAt, isLate, wasMissed, note } = event;
+  const { family, series, type, entityId, receivedAt, isLate, isCaughtUp, note } = event;
   return (
     <li>
       <span className="event-time quiet">
@@ -114,9 +114,9 @@ function Event({ event }: { readonly event: LiveEvent }): ReactElement {
         )}
       </span>
       <span className="event-marks">
-        {wasMissed && (
+        {isCaughtUp && (
           <span className="badge" data-tone="blue">
-            Made up
+            Caught up
           </span>
         )}
         {isLate && (
