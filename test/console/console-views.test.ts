@@ -428,6 +428,13 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     await ui.page.getByText('The new secret is in use.').waitFor();
     expect(await ui.page.content()).not.toContain('whsec_');
     await ui.expectAccessible();
+    await ui.page.route('**/graphql', (route) =>
+      route.request().postData()?.includes('mutation RotateSecret') ? route.abort() : route.fallback(),
+    );
+    await exactly('Rotate the secret').click();
+    await exactly('Yes, rotate it now').click();
+    await ui.page.locator('.form .problem').waitFor();
+    expect(await ui.page.getByText('The new secret is in use.').count()).toBe(0);
   });
 
   test('there is no button to copy where the browser lets no page copy', async () => {
@@ -450,6 +457,7 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
       .toMatch(/signed \d+ s ago; at most 300 s is taken.*v1 is neither/s);
     await ui.expectAccessible();
     await ui.page.locator('.form').getByLabel('Webhook').selectOption('Payment');
+    expect(await ui.page.locator('.findings li').count()).toBe(0);
     await ui.page.getByLabel('Payments-Signature').fill('t=1700000000,v1=abc');
     await exactly('Explain').click();
     await ui.page.getByText('at most 7200 s is taken').waitFor();

@@ -115,6 +115,8 @@ function RotateButton({
   async function act(): Promise<void> {
     if (busy) return;
     if (!isSure) return setSure(true);
+    setErrors([]);
+    setUntil(undefined);
     const payload = (await run({ input: { endpointId } }))?.rotatePaymentWebhookSecret;
     setSure(false);
     if (!payload) return undefined;

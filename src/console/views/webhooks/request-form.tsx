@@ -12,7 +12,10 @@ export function RequestForm(): ReactElement {
     event: '',
   });
   const [findings, setFindings] = useState<readonly Finding[]>();
-  const set = (change: Partial<PastedRequest>): void => setRequest((now) => ({ ...now, ...change }));
+  const set = (change: Partial<PastedRequest>): void => {
+    setRequest((now) => ({ ...now, ...change }));
+    setFindings(undefined); // they are of the former request
+  };
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     const { [request.family]: times = {} } = pageSettings.signatureTimes ?? {};
