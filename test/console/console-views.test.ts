@@ -351,6 +351,22 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     expect(await ui.page.content()).not.toContain('0'.repeat(64));
   });
 
+  test('a delivery that is being read is there after a reload, whatever came since', async () => {
+    const { webhooks } = ui.testbed.sandbox;
+    await webhooks.emitShipment({ id: 'evt_read', shipment: { id: 'shp_read' } });
+    await ui.open('#/webhooks');
+    await ui.page.locator('.row').first().click();
+    const read = ui.page.locator('.split-detail').getByText('evt_read');
+    await read.first().waitFor();
+    for (let at = 0; at < 90; at += 1) await webhooks.emitShipment({ signature: 'wrong' });
+    await ui.page.reload();
+    await read.first().waitFor();
+    const unknown = `#/webhooks/${encodeURIComponent(`${new Date().toISOString()} STORED`)}`;
+    await ui.open(unknown);
+    await ui.page.getByText('This delivery is not among those loaded.').waitFor();
+    expect(ui.faults).toEqual([]);
+  });
+
   test('a body of a mebibyte, one that is not JSON, and names that cannot be seen or turn around are shown safely', async () => {
     const { webhooks } = ui.testbed.sandbox;
     const deep = Array.from({ length: 60 }, () => Array.from({ length: 60 }, () => Array(60).fill(0)));

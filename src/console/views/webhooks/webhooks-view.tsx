@@ -1,4 +1,4 @@
-import { useCallback, useEffectEvent, useMemo, type ReactElement } from 'react';
+import { useCallback, useEffect, useEffectEvent, useMemo, type ReactElement } from 'react';
 import { hrefOf, type Place } from '../../app/router.js';
 import type { ViewProps } from '../../app/shell.js';
 import { deliveryKey } from '../../data/live-event.js';
@@ -26,6 +26,8 @@ import { RequestForm } from './request-form.js';
 const pageSize = 20;
 /** With more the list begins anew. */
 const maxRows = 2000;
+/** Among how many one that an address names is looked for. */
+const mostSearched = 500;
 
 /** What arrives at the webhooks, and why something was refused. */
 export function WebhooksView({ place }: ViewProps): ReactElement {
@@ -43,6 +45,7 @@ function Deliveries({ place }: ViewProps): ReactElement {
   const filter = useFilter(place.params);
   const { pages, moving } = useRows(filter);
   const { id, params } = place;
+  const isSought = useSought(id, pages);
   return (
     <Split
       title="Webhooks"
@@ -80,18 +83,36 @@ function Deliveries({ place }: ViewProps): ReactElement {
           }
         />
       }
-      detail={detailOf(id, pages)}
+      detail={detailOf(id, pages.rows, isSought)}
     />
   );
 }
 
-function detailOf(id: string | undefined, { rows, hasBegun }: Pages<Row>): ReactElement | undefined {
+/**
+ * Loads pages until they have the delivery that the address names, or an older one: its name begins with its time. Tells
+ * whether it may yet be found.
+ */
+function useSought(id: string | undefined, { rows, hasMore, hasBegun, more }: Pages<Row>): boolean {
+  const last = rows.at(-1);
+  const isFurther =
+    id !== undefined &&
+    last !== undefined &&
+    Date.parse(id.split(' ')[0] ?? '') <= Date.parse(last.receivedAt) &&
+    rows.every((row) => row.id !== id);
+  const isSought = isFurther && hasMore && rows.length < mostSearched;
+  useEffect(() => {
+    if (isSought) more();
+  }, [isSought, more]);
+  return isSought || !hasBegun;
+}
+
+function detailOf(id: string | undefined, rows: readonly Row[], isSought: boolean): ReactElement | undefined {
   if (id === undefined) return undefined;
   if (id === 'endpoints') return <Endpoints />;
   if (id === 'explain') return <RequestForm />;
   const row = rows.find((one) => one.id === id);
   if (row) return <DeliveryDetail delivery={row} />;
-  return <p className="quiet">{hasBegun ? 'This delivery is not among those loaded.' : 'Loading …'}</p>;
+  return <p className="quiet">{isSought ? 'Loading …' : 'This delivery is not among those loaded.'}</p>;
 }
 
 function Filters({ place }: { readonly place: Place }): ReactElement {
