@@ -1,12 +1,29 @@
 import { Fragment, type ReactElement } from 'react';
 import { count } from './words.js';
 
+/** A letter or mark of a script whose letters join: two joiners without a width tell how, as Persian and Hindi need. */
+const scripts = 'Arab Syrc Deva Beng Guru Gujr Orya Taml Telu Knda Mlym Sinh Khmr Mymr'.split(' ');
+const joining = `(?=[\\p{L}\\p{M}])[${scripts.map((script) => `\\p{scx=${script}}`).join('')}]`;
+
+/** What cannot be seen itself, but shapes what is around it. */
+const shaping = [
+  /[\t\n\r]/,
+  // One picture of two, a picture rather than a sign, and a digit on a key.
+  /(?<=\p{Extended_Pictographic}[\uFE0F\p{Emoji_Modifier}]?)\u200D(?=\p{Extended_Pictographic})/u,
+  /(?<=\p{Extended_Pictographic})\uFE0F|(?<=[\d#*])\uFE0F(?=\u20E3)/u,
+  // The flags of England, Scotland and Wales: others with such letters look all the same.
+  /(?<=\u{1F3F4}(?=\u{E0067}\u{E0062}(?:\u{E0065}\u{E006E}\u{E0067}|\u{E0073}\u{E0063}\u{E0074}|\u{E0077}\u{E006C}\u{E0073})\u{E007F})[\u{E0061}-\u{E007A}]{0,5})[\u{E0061}-\u{E007F}]/u,
+  new RegExp(`(?<=${joining})[\\u200C\\u200D](?=${joining})`, 'u'),
+];
+
 /**
  * Controls, bidirectional marks and what has no width: in a name that a stranger sent, each may make one text look like
- * another. Tabs and line ends are left alone, and so is the joiner between two pictures, which makes them one.
+ * another. What shapes an ordinary picture or word is left alone.
  */
-const unseen =
-  /(?!(?<=\p{Extended_Pictographic}\uFE0F?)\u200D)(?![\t\n\r])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}](?<!\p{Extended_Pictographic}\uFE0F)/gu;
+const unseen = new RegExp(
+  `(?!${shaping.map(({ source }) => source).join('|')})[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}]`,
+  'gu',
+);
 
 /** A mebibyte in one name, perhaps of nothing that can be seen, would hold up the page. */
 const usualMost = 500;
