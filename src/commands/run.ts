@@ -11,6 +11,7 @@ const usage = `Usage: trivium [command]
                    with --probe also reaches the database, NATS, the services and the issuer
   keys             prints a new value for SECRET_KEYS
   backup FILE      copies the embedded database, which a gateway may be using, and its key
+  restore FILE     puts such a copy in the place of the embedded database, which nobody may be using
   --version        prints the version
   --help           prints this
 
@@ -30,7 +31,8 @@ async function dispatch(args: readonly string[], program: Program): Promise<void
   if (values.help) return say(usage);
   if (values.version) return say(program.version);
   const [command = 'start', ...more] = positionals;
-  const surplus = values.probe && command !== 'check' ? '--probe' : more[command === 'backup' ? 1 : 0];
+  const takesFile = command === 'backup' || command === 'restore';
+  const surplus = values.probe && command !== 'check' ? '--probe' : more[takesFile ? 1 : 0];
   if (surplus !== undefined)
     throw new CommandError(`trivium ${command} does not take ${surplus}: see trivium --help.`);
   switch (command) {
@@ -44,6 +46,8 @@ async function dispatch(args: readonly string[], program: Program): Promise<void
       return say(randomBytes(32).toString('base64'));
     case 'backup':
       return (await import('./backup.js')).runBackup(program, more[0]);
+    case 'restore':
+      return (await import('./backup.js')).runRestore(program, more[0]);
     default:
       throw new CommandError(`Unknown command ${command}: see trivium --help.`);
   }

@@ -13,6 +13,7 @@ import {
 import { dirname, join } from 'node:path';
 import { makeFolder } from './make-folder.js';
 import { UnusableDatabase } from './sql/unusable-database.js';
+import { filesOf } from './sqlite/files.js';
 
 /**
  * The key that seals stored secrets if the operator configures none: generated once, in a file beside the embedded
@@ -36,7 +37,7 @@ export function checkKeyBeside(databaseUrl: string): Buffer | undefined {
 /** The key, unless it is still to be made. */
 function findKey(databaseUrl: string): { readonly path: string; readonly key: Buffer | undefined } {
   const embedded = databaseUrl.startsWith('sqlite:') ? databaseUrl.slice('sqlite:'.length) : undefined;
-  const path = embedded === undefined ? join('data', 'gateway.key') : `${embedded}.key`;
+  const path = embedded === undefined ? join('data', 'gateway.key') : filesOf(embedded).key;
   const isNew = embedded === undefined || isEmpty(embedded); // checked before the key, which is written first
   if (existsSync(path)) return { path, key: readKey(path) };
   if (!isNew) throw keyMissing(path, embedded);

@@ -33,6 +33,7 @@ test.for([
   [['check', 'now'], 'trivium check does not take now'],
   [['keys', '--probe'], 'trivium keys does not take --probe'],
   [['backup', 'a.db', 'b.db'], 'trivium backup does not take b.db'],
+  [['restore', 'a.db', 'b.db'], 'trivium restore does not take b.db'],
   [['begin'], 'Unknown command begin'],
 ] as const)('%j is refused', async ([args, fault]) => {
   const { code, out, told } = await trivium(args);

@@ -13,6 +13,7 @@ import {
 import { dirname } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { UnusableDatabase } from '../sql/unusable-database.js';
+import { filesOf } from './files.js';
 
 const busyMs = 5_000;
 
@@ -35,38 +36,62 @@ export function openReadOnly(path: string): InstanceType<typeof DatabaseSync> {
  * `UnusableDatabase`.
  */
 export function backUp(path: string, target: string): boolean {
-  // A write-ahead log that is left of another database would be read into this one.
-  for (const file of [target, `${target}-wal`, `${target}.key`])
-    if (existsSync(file)) throw new UnusableDatabase(`${file} exists: choose another name for the backup.`);
-  if (!existsSync(path)) throw new UnusableDatabase(`There is no database ${path}.`);
-  const draft = `${target}.${randomUUID()}.part`; // another run may have the same target
-  const database = openReadOnly(path);
+  refuseExisting(target, 'choose another name for the backup');
+  const draft = draftOf(target);
   try {
-    closeSync(openSync(draft, 'wx', 0o600)); // SQLite would make it readable by others
-    database.prepare('vacuum into ?').run(draft);
-    flush(draft);
-    const hasKey = existsSync(`${path}.key`);
-    if (hasKey) copyKey(`${path}.key`, `${target}.key`);
+    copyDatabase(path, draft);
+    const { key } = filesOf(path);
+    const hasKey = existsSync(key);
+    if (hasKey) copyFile(key, filesOf(target).key);
     renameSync(draft, target);
     flushFolder(dirname(target));
     return hasKey;
   } catch (cause) {
+    if (cause instanceof UnusableDatabase) throw cause;
     const { message } = cause as Error;
     throw new UnusableDatabase(`Cannot write the backup ${target}: ${message}.`, { cause });
   } finally {
-    database.close();
     rmSync(draft, { force: true });
   }
 }
 
-function copyKey(from: string, to: string): void {
+/** Where to write `target` until it is whole; another run may have the same target. */
+export function draftOf(target: string): string {
+  return `${target}.${randomUUID()}.part`;
+}
+
+/**
+ * Throws an `UnusableDatabase` with this advice if there is a database at `path`, or something left of one: a write-ahead
+ * log that is left would be read into the one that is put there.
+ */
+export function refuseExisting(path: string, advice: string): void {
+  const { wal, key } = filesOf(path);
+  for (const file of [path, wal, key])
+    if (existsSync(file)) throw new UnusableDatabase(`${file} exists: ${advice}.`);
+}
+
+/** Copies a database, which others may be writing, to a new file for its owner only, and onto the disk. */
+export function copyDatabase(path: string, target: string): void {
+  if (!existsSync(path)) throw new UnusableDatabase(`There is no database ${path}.`);
+  const database = openReadOnly(path);
+  try {
+    closeSync(openSync(target, 'wx', 0o600)); // SQLite would make it readable by others
+    database.prepare('vacuum into ?').run(target);
+    flush(target);
+  } finally {
+    database.close();
+  }
+}
+
+/** Copies a file to a new one for its owner only, and onto the disk. */
+export function copyFile(from: string, to: string): void {
   copyFileSync(from, to, constants.COPYFILE_EXCL);
   chmodSync(to, 0o600);
   flush(to);
 }
 
 /** Until then, a file that was renamed in it may be gone after a power cut. Not every system flushes folders. */
-function flushFolder(path: string): void {
+export function flushFolder(path: string): void {
   try {
     flush(path);
   } catch {
@@ -74,7 +99,8 @@ function flushFolder(path: string): void {
   }
 }
 
-function flush(path: string): void {
+/** Puts what was written to a file onto the disk. */
+export function flush(path: string): void {
   const file = openSync(path, 'r');
   fsyncSync(file);
   closeSync(file);

@@ -2,6 +2,7 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { answerRequests, Thread } from '../../lib/async/thread.js';
 import type { Bound } from '../sql/parameters.js';
 import type { AnyProcedure, Procedure } from '../sql/writer-procedure.js';
+import { filesOf } from './files.js';
 import { createKysely } from './sqlite-dialect.js';
 import { createStatements, SqliteError, toSqliteError, type StatementResult } from './sqlite-statements.js';
 import { createWriterLock, type WriterLock } from './writer-lock.js';
@@ -79,17 +80,17 @@ export async function startWriter(
 }
 
 /**
- * Holds `<path>.lock` exclusively until the process ends, so that no second one writes this database; SQLite itself
- * would let it. Nothing else in this process may open that file: closing it anywhere drops the lock.
+ * Holds `<path>.lock` exclusively until it is closed or the process ends, so that no second one writes this database;
+ * SQLite itself would let it. `path` is the real one, whatever link leads to it. Nothing else in this process may open that file: closing it anywhere drops the lock.
  */
-function lock(path: string) {
-  const file = new DatabaseSync(`${path}.lock`, { timeout: handoverMs });
+export function lockDatabase(path: string): InstanceType<typeof DatabaseSync> {
+  const file = new DatabaseSync(filesOf(path).lock, { timeout: handoverMs });
   file.exec('begin exclusive');
   return file;
 }
 
 function open(path: string) {
-  const lockFile = lock(path);
+  const lockFile = lockDatabase(path);
   const database = new DatabaseSync(path, { timeout: busyMs });
   database.exec('pragma journal_mode = wal');
   database.exec('pragma synchronous = full');

@@ -71,7 +71,8 @@ function createFile(given: string): string {
   }
 }
 
-function cannotOpen(path: string, error: unknown): UnusableDatabase {
+/** A failure of SQLite or of the file system, with its reason in plain words. */
+export function cannotOpen(path: string, error: unknown): UnusableDatabase {
   const { code, message } = toSqliteError(error);
   const reason = reasons[code] ?? message;
   return new UnusableDatabase(`Cannot open the database ${path}: ${reason}.`, { cause: error });
