@@ -34,6 +34,7 @@ const minuteMs = 60_000;
 /** Less than a minute, so that all replicas together try once a minute: a dump may hold the table for hours. */
 const dividePauseMs = 50_000;
 const undivided = 'the log could not be divided into partitions; this is tried again in a minute';
+const hidden = 'old events were hidden, and are deleted with their partition';
 const skewed = 'old events are not deleted: the clocks of this process and of the database differ by minutes';
 
 /**
@@ -51,17 +52,18 @@ export function startRetention(options: RetentionOptions): Retention {
     if (aheadMs !== undefined) return telemetry.log.error({ aheadMs }, skewed);
     const now = clock.now();
     const cutoff = now - retentionDays * dayMs;
-    let deleted = 0;
+    let passed = 0;
+    const isDivided = ((await partitions?.list()) ?? []).length > 0;
     try {
-      const isDivided = ((await partitions?.list()) ?? []).length > 0;
       const remove = isDivided ? hideThrough : deleteThrough;
       for await (const seq of stepsToDelete(database.kysely, { now, cutoff, signal: stopping.signal })) {
-        deleted += await remove(database.kysely, seq);
+        passed += await remove(database.kysely, seq);
       }
       if (isDivided) await deleteLeftBodies(database.kysely);
       await partitions?.drop();
     } finally {
-      if (deleted > 0) telemetry.log.info({ deleted }, 'old events were deleted');
+      if (passed > 0 && isDivided) telemetry.log.info({ hidden: passed }, hidden);
+      else if (passed > 0) telemetry.log.info({ deleted: passed }, 'old events were deleted');
     }
   }
 

@@ -136,7 +136,11 @@ describe.skipIf(noPostgres)('the partitions of a log', () => {
     await testLog.log.append(delivery('event 5', { entityId: 'event 5', step: 1 }));
     await partitions.divide(); // up to 40
     await append(30, day(50));
+    const info = vi.spyOn(testLog.telemetry.log, 'info');
     await prune(100);
+    expect(info.mock.calls).toEqual([
+      [{ hidden: 30 }, 'old events were hidden, and are deleted with their partition'],
+    ]);
     expect(await read()).toEqual(numbers(31, 60));
     expect((await bounds())[0]).toEqual([0, 40]);
     expect((await testLog.log.bounds()).pruned).toBe(30);
