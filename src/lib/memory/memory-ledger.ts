@@ -191,7 +191,7 @@ export class MemoryLedger {
     return true;
   }
 
-  /** Whoever holds most, if no less than the caller, who else would take from many, and in vain; or itself, at its share. */
+  /** Whoever holds most, and no less than the caller, who would take from many in vain; the caller itself at its share. */
   #victim(caller: Caller, heap: number, buffers: number): Caller | undefined {
     if (caller.isEndpoint) return undefined;
     const { heap: most, buffers: mostBuffers } = this.#limits;
