@@ -83,7 +83,7 @@ function compiledRun(operation: Operation, documents: CompiledDocuments): Run {
 }
 
 function payloadOf(result: ExecutionResult, context: Context, rules: OperationRules): string {
-  const answer = rules.showResult(result, context);
+  const answer = rules.showResult(result, context, 'subscription');
   if (answer.errors?.some(isInternal)) throw new Error('An event could not be rendered.');
   return toJsonText(answer);
 }

@@ -114,8 +114,12 @@ export class OperationRules {
   }
 
   /** What clients see of the result of a query or an event: its errors by `show`, or why it is withheld as a whole. */
-  showResult(result: ExecutionResult, operation: Context): FormattedExecutionResult {
-    const refusal = refuseAnswer(result, operation);
+  showResult(
+    result: ExecutionResult,
+    operation: Context,
+    type?: 'query' | 'subscription',
+  ): FormattedExecutionResult {
+    const refusal = refuseAnswer(result, operation, type);
     if (refusal) return { errors: [this.show(refusal, operation)] };
     const { errors, ...rest } = result;
     return errors ? { errors: errors.map((error) => this.show(error, operation)), ...rest } : rest;

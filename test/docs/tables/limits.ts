@@ -10,6 +10,7 @@ import { defaultPageSize, maxEntities, maxPageSize } from '../../../src/graphql/
 import {
   maxBackslashes,
   maxCharacters,
+  maxUpdateCharacters,
   maxCost,
   maxDepth,
   maxFields,
@@ -59,6 +60,7 @@ const operations = [
   ['fields of list items after the fifth', count(maxCost), tooComplex],
   ['characters given to its fields: in a page, once for each row', count(maxGiven), tooComplex],
   ['characters of the answer', count(maxCharacters), tooComplex],
+  ['characters of an update of a subscription', count(maxUpdateCharacters), tooComplex],
   ['pages of notes that an operation reads', `${maxCalls}, and about ${maxMebibytes} MiB`, tooComplex],
   ['bookings, shipments, payments and events that it reads', `about ${defaultMebibytes} MiB`, tooComplex],
   ['time for an operation', seconds(operationMs), '`UPSTREAM_TIMEOUT`'],

@@ -44,3 +44,19 @@ test('has graphql-js run again what compiled code fails at, and alone what it fa
   }
   expect(render({})).toBe('{"data":{"calls":8}}');
 });
+
+test('an update that is too long to be made in one turn is refused, as its document asks for too much', () => {
+  const data = 'x'.repeat(1_000_000);
+  const schema = makeExecutableSchema({
+    typeDefs: 'type Query { data: String } type Subscription { data: String }',
+    resolvers: { Subscription: { data: { resolve: () => data } } },
+  });
+  const rules = new OperationRules({ schema, introspection: false, telemetry: createTelemetry('silent') });
+  const contextValue = { requestId: 'request', tally: { exceeded: false }, detached: () => contextValue };
+  const render = (source: string) =>
+    createRenderer({ schema, document: parse(source), contextValue }, rules)({}) as string;
+  expect(JSON.parse(render('subscription { a: data b: data c: data }')).data.c).toBe(data);
+  expect(JSON.parse(render('subscription { a: data b: data c: data d: data }'))).toMatchObject({
+    errors: [{ extensions: { code: 'QUERY_TOO_COMPLEX' } }],
+  });
+});

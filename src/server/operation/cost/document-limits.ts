@@ -38,6 +38,8 @@ export const maxRequestValues = 50_000;
 export const maxFields = 10_000;
 /** In an answer. */
 export const maxCharacters = 32_000_000;
+/** In an update, which is made in one turn of the event loop: that of an event with a body of a mebibyte, three times over. */
+export const maxUpdateCharacters = 4_000_000;
 /** How many fields an operation may ask for, and how many it may have with its fragments expanded. */
 export const maxCost = 50_000;
 /** The message of `QUERY_TOO_COMPLEX` for an answer of more than `maxCost` fields. */
@@ -54,7 +56,7 @@ export const maxMutations = 20;
 export const tooManyMutations = `A mutation has at most ${maxMutations} root fields: send several.`;
 /** Added to the error of a mutation whose call may have reached the service. */
 export const maybeApplied = 'The mutation may still have taken effect.';
-const tooLong = `The response has more than ${maxCharacters} characters: request less.`;
+const tooLong = (most: number) => `The response has more than ${most} characters: request less.`;
 
 /** Measured with Node.js 24: what a token of a parsed document takes in the heap. */
 const bytesPerToken = 300;
@@ -123,8 +125,8 @@ export function refuseVariables(variables: Variables): GraphQLError | undefined 
 }
 
 /** Whether an answer, or a part of it, is too long as the text that goes out. */
-export function isTooLong(result: unknown): boolean {
-  return isLongerAsJson(result, maxCharacters);
+export function isTooLong(result: unknown, most = maxCharacters): boolean {
+  return isLongerAsJson(result, most);
 }
 
 /**
@@ -142,8 +144,9 @@ export function refuseAnswer(
     const cause = errors.find(({ originalError }) => originalError instanceof OperationTooComplex);
     if (cause) return tooComplex(cause.message);
   }
-  if (!isTooLong({ data: data ?? null, errors })) return undefined;
-  return tooComplex(operation === 'mutation' ? `${tooLong} ${maybeApplied}` : tooLong);
+  const most = operation === 'subscription' ? maxUpdateCharacters : maxCharacters;
+  if (!isTooLong({ data: data ?? null, errors }, most)) return undefined;
+  return tooComplex(operation === 'mutation' ? `${tooLong(most)} ${maybeApplied}` : tooLong(most));
 }
 
 function excessOf(query: string): string | undefined {
