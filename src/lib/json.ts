@@ -52,18 +52,23 @@ export class LaterJson {
 
 /** What stands for `LaterJson` until its text is put there: nobody else knows it. */
 const mark = randomUUID();
-/** What `toJsonText` has met so far; undefined outside of it. */
+/** What `jsonParts` has met so far; undefined outside of it. */
 let met: LaterJson[] | undefined;
 
 /** As `JSON.stringify` of what JSON can hold, with the text of each `LaterJson` as it is: none is parsed. */
 export function toJsonText(value: unknown): string {
+  return jsonParts(value).join('');
+}
+
+/** The same in parts: the texts of `LaterJson`, which may be long, and what is between them. */
+export function jsonParts(value: unknown): readonly string[] {
   const later: LaterJson[] = [];
   met = later;
   try {
     const text = JSON.stringify(value);
-    if (later.length === 0) return text;
+    if (later.length === 0) return [text];
     const between = text.split(`"${mark}"`);
-    return between.map((part, at) => part + (later[at]?.text ?? '')).join('');
+    return between.flatMap((part, at) => [part, later[at]?.text ?? '']);
   } finally {
     met = undefined;
   }

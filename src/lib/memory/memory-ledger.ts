@@ -53,8 +53,9 @@ class Caller {
  * One ledger of memory for the whole process. Limits on a single request or connection do not bound what they all take
  * together, so each holds what it has here, in the name of whoever calls. A caller has a share, and some is reserved
  * for those who hold next to nothing. When there is no room, whoever holds most gives up what has waited longest for
- * its client: a body that does not arrive, an answer that is not read. If there is nothing of that kind, the new work
- * is refused. What has begun is never taken away, and verified deliveries have memory of their own.
+ * its client: a body that does not arrive, an answer that is not read. If there is nothing of that kind, or whoever asks
+ * holds more, the new work is refused. What has begun is never taken away, and verified deliveries have memory of their
+ * own.
  */
 export class MemoryLedger {
   readonly #limits: Limits;

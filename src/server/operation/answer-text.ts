@@ -1,5 +1,4 @@
-import { toJsonText } from '../../lib/json.js';
-import { isLongerAsJson } from '../../lib/json-size.js';
+import { jsonParts } from '../../lib/json.js';
 import type { OperationMemory } from '../../lib/memory/operation-memory.js';
 import type { Breathe } from './admission.js';
 
@@ -7,11 +6,13 @@ import type { Breathe } from './admission.js';
 export const longText = 256 * 1024;
 /** In characters. To make or encode so many takes less than a millisecond. */
 const partLength = 64 * 1024;
-/** How deep every answer is taken apart: to the items of a connection. What is long there is taken apart further. */
+/** What V8 may take for a character: where one is not of Latin-1, all take two. */
+const bytesPerCharacter = 2;
+/** How deep an answer is taken apart: to the items of a connection, and what is long in these. */
 const levels = 4;
 
 /**
- * The text of an answer as `toJsonText` makes it, in parts, between which others are served. Undefined if it has more
+ * The text of an answer as `jsonParts` makes it, in parts, between which others are served. Undefined if it has more
  * than `most` characters, or `keep` has no room for a part: many answers may be in the making at once.
  */
 export async function answerParts(
@@ -27,7 +28,7 @@ export async function answerParts(
     part += piece;
     if (part.length < partLength) continue;
     length += part.length;
-    if (length > most || !keep(heapOfText(part))) return undefined;
+    if (length > most || !keep(part.length * bytesPerCharacter)) return undefined;
     parts.push(part);
     part = '';
     const pause = breathe();
@@ -36,15 +37,10 @@ export async function answerParts(
   return length + part.length > most ? undefined : [...parts, part];
 }
 
-/** In bytes: V8 takes two for each character as soon as one of them is not of Latin-1. */
-function heapOfText(text: string): number {
-  return /[^\0-\xff]/.test(text) ? 2 * text.length : text.length;
-}
-
 /** A value as JSON, taken apart so deep. */
 function* piecesOf(value: unknown, depth: number): Generator<string> {
-  if (typeof value !== 'object' || value === null || hasOwnText(value) || isWhole(value, depth)) {
-    yield toJsonText(value);
+  if (depth === 0 || typeof value !== 'object' || value === null || hasOwnText(value)) {
+    yield* jsonParts(value);
     return;
   }
   let before = Array.isArray(value) ? '[' : '{';
@@ -63,11 +59,6 @@ function* piecesOf(value: unknown, depth: number): Generator<string> {
     }
   if (before !== ',') yield before;
   yield Array.isArray(value) ? ']' : '}';
-}
-
-/** Whether it is taken apart no further. */
-function isWhole(value: object, depth: number): boolean {
-  return depth <= 0 && !isLongerAsJson(value, partLength);
 }
 
 /** Whether it says itself how it is written; a field that a client has given this name is no function. */
