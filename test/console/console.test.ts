@@ -222,6 +222,13 @@ describe.skipIf(skipBrowserTests)('the console (needs Chromium)', () => {
     await row('shp_keys_1').click();
     await ui.page.getByRole('heading', { name: 'shp_keys_1' }).waitFor();
     expect(await isFocused('shp_keys_1')).toBe(true);
+    await ui.page.getByRole('link', { name: 'Close' }).click();
+    const opened = ui.page.context().waitForEvent('page');
+    await row('shp_keys_2').press('Control+Enter');
+    await (await opened).close();
+    await ui.page.goBack();
+    await ui.page.getByRole('heading', { name: 'shp_keys_1' }).waitFor();
+    expect(await isFocused('shp_keys_2')).toBe(true);
   });
 
   /** Has the page's websocket pass through `change`, which returns what the page gets instead of a message, or nothing. */

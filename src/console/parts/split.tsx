@@ -52,7 +52,8 @@ function useKeptFocus(id: string | undefined) {
   const row = useRef<HTMLElement>(null);
   const before = useRef(id);
   const isByKeyboard = useRef(false);
-  const clicked = ({ detail: presses, target }: MouseEvent): void => {
+  const clicked = ({ detail: presses, target, ctrlKey, metaKey, shiftKey }: MouseEvent): void => {
+    if (ctrlKey || metaKey || shiftKey) return; // it opens elsewhere
     const link = presses === 0 && target instanceof Element ? target.closest('a') : null;
     isByKeyboard.current = link !== null;
     if (link?.matches(chosen)) detail.current?.focus(); // it is shown already
