@@ -1,4 +1,5 @@
 import { readdirSync, statSync } from 'node:fs';
+import type { Route } from 'playwright-core';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { skipBrowserTests } from '../support/browser.js';
 import { other, soon, useConsole } from './console.js';
@@ -368,6 +369,44 @@ describe.skipIf(skipBrowserTests)('the console (needs Chromium)', () => {
     await ui.page.reload();
     await ui.button(/Continue as Dana/).waitFor();
     expect(ui.faults.filter((fault) => !fault.includes('/control/'))).toEqual([]);
+  });
+
+  /** Reloads the page; from then on it cannot learn who is signed in, until the returned function is called. */
+  async function failViewer() {
+    const failing = (route: Route) =>
+      route.request().postData()?.includes('query Viewer') ? route.abort() : route.fallback();
+    await ui.page.route('**/graphql', failing);
+    await ui.page.reload();
+    await ui.page.getByText(/cannot be reached.* Trying again …/).waitFor();
+    return () => ui.page.unroute('**/graphql', failing);
+  }
+
+  test('keeps nothing that was typed before another tab signed somebody else in, while it cannot be told who', async () => {
+    await ui.open('#/notes/new');
+    const restore = await failViewer();
+    const text = ui.page.getByLabel('Text');
+    await text.fill('Of Dana alone');
+    const tab = await ui.page.context().newPage();
+    onTestFinished(() => tab.close());
+    await tab.goto(`${ui.testbed.url}/graphql`);
+    await tab.evaluate(
+      async (input) => {
+        const query = 'mutation ($input: SignInInput!) { signIn(input: $input) { viewer { id } } }';
+        const body = JSON.stringify({ query, variables: { input } });
+        await fetch('/graphql', { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+        const tabs = new BroadcastChannel(`trivium ${location.origin}`);
+        // One who does not succeed in signing out is the same as before.
+        for (const change of ['signing-out', 'signed-in']) tabs.postMessage(change);
+      },
+      { email: other.email, password: other.password },
+    );
+    await ui.page.waitForTimeout(300);
+    expect(await text.inputValue()).toBe('Of Dana alone');
+    await tab.evaluate(() => new BroadcastChannel(`trivium ${location.origin}`).postMessage('signed-in'));
+    await expect.poll(() => text.inputValue(), soon).toBe('');
+    await restore();
+    await ui.page.getByText(other.name).waitFor();
+    expect(await text.inputValue()).toBe('');
   });
 
   test('shows nothing any more to whoever signed out in another tab', async () => {

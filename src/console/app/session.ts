@@ -1,4 +1,5 @@
 import { createContext, use, useCallback, useEffect, useMemo, useState } from 'react';
+import { joinPage, type Change } from '../../client/core/page.js';
 import type { Session as ClientSession, Viewer } from '../../client/core/trivium.js';
 import type { Gateway } from '../data/gateway.js';
 import { asGatewayError, type GatewayError } from '../data/gateway-error.js';
@@ -14,7 +15,7 @@ interface State {
   readonly hasEnded: boolean;
   /** Why it is not known who is signed in. */
   readonly error: GatewayError | undefined;
-  /** Grows when another person is signed in than before; not with the first that is known of. */
+  /** Grows when another person is signed in than before, or may be; not with the first that is known of. */
   readonly turn: number;
   /** Grows with each sign-in: what failed for want of a session is asked again. */
   readonly epoch: number;
@@ -59,6 +60,7 @@ export function useNewSession(gateway: Gateway): Session {
     [client],
   );
   useEffect(() => client.onSession((now) => setState((before) => following(before, now))), [client]);
+  useEffect(() => onOtherTab(() => setState(thrownAway)), []);
   useEffect(() => void look(), [look]);
   const { error } = state;
   useEffect(() => (error ? retryAfter(error, () => void look()) : undefined), [error, look]);
@@ -101,6 +103,22 @@ function following(before: State, { status, viewer, ended }: ClientSession): Sta
   }
   const hasEnded = ended && !!before.viewer;
   return { ...before, viewer: hasEnded ? before.viewer : null, hasEnded, error: undefined };
+}
+
+/** Calls `changed` when another person may be signed in, by what another tab did; not where one failed to sign out. */
+function onOtherTab(changed: () => void): () => void {
+  let last: Change | undefined;
+  const hear = (change: Change): void => {
+    const isChange = change === 'signed-out' || (change === 'signed-in' && last !== 'signing-out');
+    last = change;
+    if (isChange) changed();
+  };
+  return joinPage(location.origin, (wasKept) => wasKept && changed(), hear).leave;
+}
+
+/** Whose views they are cannot be told afterwards, if it is not known yet. */
+function thrownAway(before: State): State {
+  return before.viewer === undefined ? { ...before, turn: before.turn + 1 } : before;
 }
 
 function inWords({ message, retryAfter: seconds }: GatewayError): string {
