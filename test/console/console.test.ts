@@ -409,6 +409,20 @@ describe.skipIf(skipBrowserTests)('the console (needs Chromium)', () => {
     expect(await text.inputValue()).toBe('');
   });
 
+  test('leaves the focus where it is when it becomes known who is signed in, and has it go on at the form after a sign-out before that', async () => {
+    await ui.open('#/shipments');
+    const restore = await failViewer();
+    const carrier = ui.page.getByLabel('Carrier');
+    await carrier.focus();
+    await restore();
+    await ui.page.getByText('Dana Demo').waitFor();
+    expect(await carrier.evaluate((field) => field === document.activeElement)).toBe(true);
+    await failViewer();
+    await ui.button('Sign out').press('Enter');
+    await ui.page.getByLabel('E-mail').waitFor();
+    await expect.poll(() => ui.page.locator('main:focus').count(), soon).toBe(1);
+  });
+
   test('shows nothing any more to whoever signed out in another tab', async () => {
     await emit('shp_private', 'shipment.created');
     await ui.open('#/shipments');

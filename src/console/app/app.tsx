@@ -21,9 +21,12 @@ function Content({
 }: {
   readonly session: Session;
 }): ReactElement {
-  useFocusOnChange(viewer === null ? 'nobody' : viewer?.id);
+  const isLoading = viewer === undefined && !error;
+  // Who is known only after the views were shown has them go on, and the focus stays in them.
+  const views = isLoading ? undefined : `${turn}`;
+  useFocusOnChange(viewer === null ? 'nobody' : views);
   if (viewer === null) return <SignInPage />;
-  if (!viewer && !error)
+  if (isLoading)
     return (
       <p className="waiting" role="status">
         Loading …
