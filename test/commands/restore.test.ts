@@ -8,6 +8,7 @@ import {
   readdirSync,
   readFileSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -259,6 +260,33 @@ test.for<[what: string, spoil: (given: Changed) => string, fault: RegExp]>([
   const { code, out, told } = await restore(file, given.database);
   expect([code, out, told]).toEqual([1, '', expect.stringMatching(fault)]);
   expect(contentsOf(dirname(given.database))).toEqual(before);
+});
+
+test.for<[what: string, spoil: (database: string) => string, fault: string]>([
+  ['that is a folder', (database) => dirname(database), 'it is a directory'],
+  [
+    'that is a link to nothing',
+    (database) => {
+      symlinkSync(`${database}.none`, `${database}.link`);
+      return `${database}.link`;
+    },
+    'it is a link to a file that is not there',
+  ],
+  [
+    'in a folder that cannot be made',
+    (database) => join(database, 'gateway.db'),
+    'a part of its path is not a directory',
+  ],
+])('restore refuses a place %s, and takes nothing from it', async ([, spoil, fault]) => {
+  const { file, database } = await changedSince();
+  const place = spoil(database);
+  const before = readFileSync(database);
+  const left = readdirSync(dirname(database));
+  const { code, out, told } = await restore(file, place);
+  expect([code, out, told]).toEqual([1, '', `Cannot open the database ${place}: ${fault}.\n`]);
+  expect(readFileSync(database)).toEqual(before);
+  expect(readdirSync(dirname(database))).toEqual(left);
+  expect(existsSync(`${place}.lock`)).toBe(false);
 });
 
 /** Kills the process just before it copies, moves or removes a file for the `at`th time. */

@@ -1,4 +1,4 @@
-import { chownSync, existsSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
+import { chownSync, existsSync, lstatSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { checkKeyBeside } from '../key-file.js';
@@ -37,8 +37,7 @@ export interface Restored {
 export async function restore(file: string, given: string): Promise<Restored> {
   if (isSame(file, given)) throw new UnusableDatabase(`${file} is the database itself: name a backup of it.`);
   await checkBackup(file);
-  makeFolder(dirname(given));
-  const path = existsSync(given) ? realpathSync(given) : join(realpathSync(dirname(given)), basename(given));
+  const path = placeOf(given);
   const lock = hold(path);
   try {
     return replace(path, file);
@@ -80,8 +79,24 @@ function checkWhole(database: InstanceType<typeof DatabaseSync>, file: string): 
 }
 
 function isSame(file: string, other: string): boolean {
-  const [one, two] = [file, other].map((path) => statSync(path, { throwIfNoEntry: false }));
+  const [one, two] = [file, other].map((path) => (existsSync(path) ? statSync(path) : undefined));
   return one !== undefined && one.ino === two?.ino && one.dev === two.dev;
+}
+
+/** The real path of the database, in a folder that is there then. There is a file or nothing: a folder is never moved. */
+function placeOf(given: string): string {
+  try {
+    makeFolder(dirname(given));
+    if (!lstatSync(given, { throwIfNoEntry: false }))
+      return join(realpathSync(dirname(given)), basename(given));
+    if (!existsSync(given)) throw new Error('it is a link to a file that is not there');
+    const found = statSync(given);
+    if (found.isDirectory()) throw new Error('it is a directory');
+    if (!found.isFile()) throw new Error('it is not a regular file');
+    return realpathSync(given);
+  } catch (error) {
+    throw cannotOpen(given, error);
+  }
 }
 
 /** As a start does. */
