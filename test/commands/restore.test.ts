@@ -7,6 +7,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -184,6 +185,16 @@ test('restore where there is no database makes it, and says which key it needs',
   const again = await restore(keyless, database);
   expect(again.out).toContain(`There is no ${keyless}.key: set SECRET_KEYS as they were then.`);
   expect(readFileSync(`${database}.key`)).toEqual(readFileSync(`${file}.key`));
+});
+
+test('restore keeps a write-ahead log whose database was moved by hand', async () => {
+  const { file, database } = await changedSince();
+  const moved = join(freshFolder(), 'moved.db');
+  renameSync(database, moved);
+  expect((await restore(file, database)).code).toBe(0);
+  expect(prunedOf(database)).toBe(0);
+  copyFileSync(`${database}.replaced-wal`, `${moved}-wal`);
+  expect(prunedOf(moved)).toBe(7);
 });
 
 test('a second restore does not overwrite what the first has moved aside', async () => {

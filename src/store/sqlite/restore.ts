@@ -124,7 +124,8 @@ function replace(path: string, file: string): Restored {
     deleteSessions(draft);
     if (hasKey) copyFile(backup.key, made.key);
     // Copied and not moved, so that the old database is whole on either side of the one step that moves it.
-    if (isThere && existsSync(present.wal)) copyFile(present.wal, aside.wal);
+    // The log may be without its database, which was moved by hand.
+    if (existsSync(present.wal)) copyFile(present.wal, aside.wal);
     if (existsSync(present.key)) copyFile(present.key, aside.key);
     giveToOwner(path, [draft, made.key, aside.wal, aside.key, present.lock]);
     flushFolder(dirname(path));
