@@ -197,6 +197,19 @@ test('restore keeps a write-ahead log whose database was moved by hand', async (
   expect(prunedOf(moved)).toBe(7);
 });
 
+test('restore by a link to the database puts the key beside the link, where a start looks for it', async () => {
+  const { file, database, key } = await changedSince();
+  const link = join(freshFolder(), 'link.db');
+  symlinkSync(database, link);
+  renameSync(`${database}.key`, `${link}.key`);
+  expect((await restore(file, link)).code).toBe(0);
+  expect([prunedOf(database), prunedOf(`${database}.replaced`)]).toEqual([0, 7]);
+  expect(readdirSync(dirname(link)).toSorted()).toEqual(['link.db', 'link.db.key']);
+  expect(readFileSync(`${link}.key`)).toEqual(readFileSync(`${file}.key`));
+  expect(existsSync(`${database}.key`)).toBe(false);
+  expect(readFileSync(`${database}.replaced.key`)).toEqual(key);
+});
+
 test('a second restore does not overwrite what the first has moved aside', async () => {
   const { file, database } = await changedSince();
   await restore(file, database);

@@ -40,7 +40,7 @@ export async function restore(file: string, given: string): Promise<Restored> {
   const path = placeOf(given);
   const lock = hold(path);
   try {
-    return replace(path, file);
+    return replace(path, filesOf(given).key, file);
   } catch (cause) {
     if (cause instanceof UnusableDatabase) throw cause;
     const { message } = cause as Error;
@@ -108,12 +108,13 @@ function hold(path: string): InstanceType<typeof DatabaseSync> {
   }
 }
 
-function replace(path: string, file: string): Restored {
+/** `key` is that of the database, which a start finds by the name that it is given, and not beside the real `path`. */
+function replace(path: string, key: string, file: string): Restored {
   const replaced = `${path}.replaced`;
   const draft = draftOf(path);
   const present = filesOf(path);
   const backup = filesOf(file);
-  const made = filesOf(draft);
+  const keyDraft = draftOf(key);
   const aside = filesOf(replaced);
   refuseExisting(replaced, 'it is from a restore before; move it elsewhere, or delete it');
   const isThere = existsSync(path);
@@ -122,23 +123,24 @@ function replace(path: string, file: string): Restored {
   try {
     copyDatabase(file, draft);
     deleteSessions(draft);
-    if (hasKey) copyFile(backup.key, made.key);
+    if (hasKey) copyFile(backup.key, keyDraft);
     // Copied and not moved, so that the old database is whole on either side of the one step that moves it.
     // The log may be without its database, which was moved by hand.
     if (existsSync(present.wal)) copyFile(present.wal, aside.wal);
-    if (existsSync(present.key)) copyFile(present.key, aside.key);
-    giveToOwner(path, [draft, made.key, aside.wal, aside.key, present.lock]);
+    if (existsSync(key)) copyFile(key, aside.key);
+    giveToOwner(path, [draft, keyDraft, aside.wal, aside.key, present.lock]);
     flushFolder(dirname(path));
     if (isThere) renameSync(path, replaced);
     isMoved = true;
     flushFolder(dirname(path));
     for (const each of [present.wal, present.shm]) rmSync(each, { force: true });
-    if (hasKey) renameSync(made.key, present.key);
+    if (hasKey) renameSync(keyDraft, key);
+    flushFolder(dirname(key));
     renameSync(draft, path);
     flushFolder(dirname(path));
     return { hasKey, replaced: isThere ? replaced : undefined };
   } finally {
-    for (const each of [draft, made.key, ...(isMoved ? [] : [aside.wal, aside.key])])
+    for (const each of [draft, keyDraft, ...(isMoved ? [] : [aside.wal, aside.key])])
       rmSync(each, { force: true });
   }
 }
