@@ -20,8 +20,8 @@ export async function runRestore({ environment }: Program, file: string | undefi
   const path = embeddedDatabase(environment, 'restore it with pg_restore or its own means');
   const { hasKey, replaced } = await restore(resolve(file), path);
   say(`Restored ${path} from ${file}.`);
-  if (replaced !== undefined)
-    say(`The database from before is ${replaced}; delete it when you need it no more.`);
+  if (replaced.length > 0)
+    say(`What was there before is now ${replaced.join(', ')}: keep or delete all of it together.`);
   const key = hasKey
     ? 'Its key is in place. If you set SECRET_KEYS, set them as they were then.'
     : `There is no ${file}.key: set SECRET_KEYS as they were then.`;

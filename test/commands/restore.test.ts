@@ -134,7 +134,9 @@ test('restore brings back what the backup has, without its sign-ins; the databas
   const { code, out, told } = await restore(file, path);
   expect([code, told]).toEqual([0, '']);
   expect(out).toContain(`Restored ${path} from ${file}.\n`);
-  expect(out).toContain(`The database from before is ${path}.replaced;`);
+  expect(out).toContain(
+    `\nWhat was there before is now ${path}.replaced, ${path}.replaced-wal, ${path}.replaced.key: keep or delete`,
+  );
   expect(await stored(database)).toEqual(acknowledged.slice(0, 1));
 
   const restored = await start(settings);
@@ -191,7 +193,8 @@ test('restore keeps a write-ahead log whose database was moved by hand', async (
   const { file, database } = await changedSince();
   const moved = join(freshFolder(), 'moved.db');
   renameSync(database, moved);
-  expect((await restore(file, database)).code).toBe(0);
+  const { out } = await restore(file, database);
+  expect(out).toContain(`before is now ${database}.replaced-wal, ${database}.replaced.key: `);
   expect(prunedOf(database)).toBe(0);
   copyFileSync(`${database}.replaced-wal`, `${moved}-wal`);
   expect(prunedOf(moved)).toBe(7);
@@ -217,7 +220,8 @@ test('a second restore does not overwrite what the first has moved aside', async
   const { code, told } = await restore(file, database);
   expect([code, told]).toEqual([
     1,
-    `${database}.replaced exists: it is from a restore before; move it elsewhere, or delete it.\n`,
+    `${database}.replaced exists: from a restore before; move elsewhere or delete, together: ` +
+      `${database}.replaced, ${database}.replaced-wal, ${database}.replaced.key.\n`,
   ]);
   expect(contentsOf(dirname(database))).toEqual(before);
 });

@@ -65,9 +65,14 @@ export function draftOf(target: string): string {
  * log that is left would be read into the one that is put there.
  */
 export function refuseExisting(path: string, advice: string): void {
+  const [file] = partsAt(path);
+  if (file !== undefined) throw new UnusableDatabase(`${file} exists: ${advice}.`);
+}
+
+/** What there is of a database at `path`: its file, its write-ahead log and its key, or fewer. */
+export function partsAt(path: string): string[] {
   const { wal, key } = filesOf(path);
-  for (const file of [path, wal, key])
-    if (existsSync(file)) throw new UnusableDatabase(`${file} exists: ${advice}.`);
+  return [path, wal, key].filter((file) => existsSync(file));
 }
 
 /** Copies a database, which others may be writing, to a new file for its owner only, and onto the disk. */

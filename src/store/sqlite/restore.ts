@@ -12,6 +12,7 @@ import {
   flush,
   flushFolder,
   openReadOnly,
+  partsAt,
   refuseExisting,
 } from './backup.js';
 import { filesOf } from './files.js';
@@ -24,8 +25,8 @@ import { lockDatabase } from './sqlite-writer.js';
 export interface Restored {
   /** Whether the backup had a key file, which is now that of the database. */
   readonly hasKey: boolean;
-  /** Where the database from before is now, with its key; undefined if there was none. */
-  readonly replaced: string | undefined;
+  /** The files that are now what was there before: the database, its write-ahead log and its key, or fewer. */
+  readonly replaced: readonly string[];
 }
 
 /**
@@ -116,7 +117,8 @@ function replace(path: string, key: string, file: string): Restored {
   const backup = filesOf(file);
   const keyDraft = draftOf(key);
   const aside = filesOf(replaced);
-  refuseExisting(replaced, 'it is from a restore before; move it elsewhere, or delete it');
+  const fromBefore = `from a restore before; move elsewhere or delete, together: ${partsAt(replaced).join(', ')}`;
+  refuseExisting(replaced, fromBefore);
   const isThere = existsSync(path);
   const hasKey = existsSync(backup.key);
   let isMoved = false;
@@ -138,7 +140,7 @@ function replace(path: string, key: string, file: string): Restored {
     flushFolder(dirname(key));
     renameSync(draft, path);
     flushFolder(dirname(path));
-    return { hasKey, replaced: isThere ? replaced : undefined };
+    return { hasKey, replaced: partsAt(replaced) };
   } finally {
     for (const each of [draft, keyDraft, ...(isMoved ? [] : [aside.wal, aside.key])])
       rmSync(each, { force: true });
