@@ -5,7 +5,7 @@ import { collect } from '../support/memory.js';
 import { createSchema } from '../support/schema.js';
 import { LightAbortController } from '../../src/lib/async/abort.js';
 
-const feed = { place: () => ({ seq: 0, witness: '' }) };
+const feed = { position: () => ({ seq: 0, witness: '' }) };
 const incoming = {
   session: undefined,
   signal: () => new LightAbortController(),
