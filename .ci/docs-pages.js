@@ -7,12 +7,15 @@ import { dirname, join, posix } from 'node:path';
 
 const roots = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md'];
 
+/** What every page loads. */
+const assets = ['docs.css', 'search.js', 'own-address.js'];
+
 /** The files that the pages are made from. */
 export function docsSources() {
   const options = { recursive: true, encoding: 'utf8', withFileTypes: true };
   const under = existsSync('docs') ? readdirSync('docs', options) : [];
   const files = under.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
-  const own = ['.ci/docs-pages.js', '.ci/docs/docs.css', '.ci/docs/search.js', '.ci/docs/own-address.js'];
+  const own = ['.ci/docs-pages.js', ...assets.map((asset) => join('.ci/docs', asset))];
   return [...roots.filter((path) => existsSync(path)), ...own, ...files.toSorted()];
 }
 
@@ -176,7 +179,6 @@ export async function buildDocs(out) {
       index.push({ address, title: plain(title), heading: plain(heading), anchor, text: plain(text) });
   }
   writeFileSync(join(out, 'search.json'), JSON.stringify(index));
-  for (const asset of ['docs.css', 'search.js', 'own-address.js'])
-    cpSync(join('.ci/docs', asset), join(out, asset));
+  for (const asset of assets) cpSync(join('.ci/docs', asset), join(out, asset));
   if (existsSync('docs/pictures')) cpSync('docs/pictures', join(out, 'pictures'), { recursive: true });
 }

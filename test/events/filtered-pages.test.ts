@@ -1,15 +1,14 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { EntityPosition } from '../../src/events/projections/entity-pages.js';
 import type { ShipmentFilter } from '../../src/generated/resolvers.js';
 import type { RowQuery } from '../../src/graphql/connection.js';
 import { createShipments, shipmentPosition } from '../../src/domains/shipments/family.js';
 import { LightAbortController } from '../../src/lib/async/abort.js';
 import type { Database } from '../../src/store/database.js';
-import { openDatabase } from '../support/database.js';
 import { Reads } from '../../src/store/sql/read-budget.js';
 import { rowsPerStep } from '../../src/store/sql/stepwise-scan.js';
-import { recordStatements, silent } from '../store/open-database.js';
+import { recordFilled } from '../store/open-database.js';
 import { engines } from '../support/engines.js';
 
 /** Two and a half steps on SQLite, and less than one on Postgres. */
@@ -65,14 +64,7 @@ const meets =
     (trackingNumber == null || trackingNumber === given.trackingNumber);
 
 describe.each(engines)('pages by several filters on %s', (engine, freshUrl) => {
-  let recorded: ReturnType<typeof recordStatements>;
-
-  beforeAll(async () => {
-    const opened = await openDatabase(await freshUrl(), { log: silent });
-    await fill(opened);
-    recorded = recordStatements(opened);
-  });
-  afterAll(() => recorded.database.stop());
+  const recorded = recordFilled(freshUrl, fill);
 
   async function page(query: RowQuery<EntityPosition>, filter: ShipmentFilter) {
     recorded.statements.length = 0;

@@ -1,6 +1,6 @@
 import { CompiledQuery, type KyselyPlugin, type RootOperationNode } from 'kysely';
 import { pino } from 'pino';
-import { afterEach } from 'vitest';
+import { afterAll, afterEach, beforeAll } from 'vitest';
 import type { Database } from '../../src/store/database.js';
 import { openDatabase } from '../support/database.js';
 
@@ -31,6 +31,21 @@ export function recordStatements(given: Database) {
     },
   };
   return { database: { ...given, kysely: given.kysely.withPlugin(recorder) }, statements };
+}
+
+/**
+ * A database for a group of tests, filled before the first of them and closed after the last, and the statements run on it
+ * since, as `recordStatements` has them.
+ */
+export function recordFilled(freshUrl: () => Promise<string>, fill: (database: Database) => Promise<void>) {
+  const recorded = {} as ReturnType<typeof recordStatements>; // has its members once a test runs
+  beforeAll(async () => {
+    const database = await openDatabase(await freshUrl(), { log: silent });
+    await fill(database);
+    Object.assign(recorded, recordStatements(database));
+  });
+  afterAll(() => recorded.database.stop());
+  return recorded;
 }
 
 /** The same database, and how many characters each statement has read since. */

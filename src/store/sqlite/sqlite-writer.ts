@@ -81,7 +81,8 @@ export async function startWriter(
 
 /**
  * Holds `<path>.lock` exclusively until it is closed or the process ends, so that no second one writes this database;
- * SQLite itself would let it. `path` is the real one, whatever link leads to it. Nothing else in this process may open that file: closing it anywhere drops the lock.
+ * SQLite itself would let it. `path` is the real one, whatever link leads to it. Nothing else in this process may open
+ * that file: closing it anywhere drops the lock.
  */
 export function lockDatabase(path: string): InstanceType<typeof DatabaseSync> {
   const file = new DatabaseSync(filesOf(path).lock, { timeout: handoverMs });

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createDeliveries } from '../../../src/events/deliveries/deliveries.js';
 import type { DeliveryFilter } from '../../../src/events/deliveries/delivery-pages.js';
 import { RecentDeliveries } from '../../../src/events/deliveries/recent-deliveries.js';
@@ -7,8 +7,7 @@ import { LightAbortController } from '../../../src/lib/async/abort.js';
 import type { Database } from '../../../src/store/database.js';
 import { EventPartitions } from '../../../src/store/postgres/event-partitions.js';
 import { Reads } from '../../../src/store/sql/read-budget.js';
-import { planOf, recordStatements, silent } from '../../store/open-database.js';
-import { openDatabase } from '../../support/database.js';
+import { planOf, recordFilled, silent } from '../../store/open-database.js';
 import { engines } from '../../support/engines.js';
 
 /** As many as Postgres must have to prefer an index. A quarter of the older half came to an endpoint since silent. */
@@ -25,14 +24,7 @@ async function fill({ engine, kysely }: Database): Promise<void> {
 }
 
 describe.each(engines)('deliveries on %s', (engine, freshUrl) => {
-  let recorded: ReturnType<typeof recordStatements>;
-
-  beforeAll(async () => {
-    const opened = await openDatabase(await freshUrl(), { log: silent });
-    await fill(opened);
-    recorded = recordStatements(opened);
-  });
-  afterAll(() => recorded.database.stop());
+  const recorded = recordFilled(freshUrl, fill);
 
   function open() {
     recorded.statements.length = 0;

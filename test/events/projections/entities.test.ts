@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { EntityPosition } from '../../../src/events/projections/entity-pages.js';
 import type { PaymentFilter, ShipmentFilter } from '../../../src/generated/resolvers.js';
 import { createPayments } from '../../../src/domains/payments/family.js';
@@ -8,21 +8,12 @@ import type { RowQuery } from '../../../src/graphql/connection.js';
 import { createShipments } from '../../../src/domains/shipments/family.js';
 import { LightAbortController } from '../../../src/lib/async/abort.js';
 import type { Database } from '../../../src/store/database.js';
-import { openDatabase } from '../../support/database.js';
 import { Reads } from '../../../src/store/sql/read-budget.js';
-import { planOf, recordStatements, silent } from '../../store/open-database.js';
+import { planOf, recordFilled } from '../../store/open-database.js';
 import { engines } from '../../support/engines.js';
 
 describe.each(engines)('pages of entities on %s', (_, freshUrl) => {
-  let database: Database;
-  let statements: ReturnType<typeof recordStatements>['statements'];
-
-  beforeAll(async () => {
-    const opened = await openDatabase(await freshUrl(), { log: silent });
-    await fill(opened);
-    ({ database, statements } = recordStatements(opened));
-  });
-  afterAll(() => database.stop());
+  const recorded = recordFilled(freshUrl, fill);
 
   const pages: readonly RowQuery<EntityPosition>[] = [
     { limit: 21, backward: false },
@@ -38,10 +29,10 @@ describe.each(engines)('pages of entities on %s', (_, freshUrl) => {
     ['carrier_', { carrier: 'past' }],
     ['tracking_number_', { trackingNumber: 'none' }],
   ])('read shipments in the order of their index on %supdated_instant', async (column, filter) => {
-    const shipments = createShipments({ database })(new Reads(new LightAbortController()));
+    const shipments = createShipments(recorded)(new Reads(new LightAbortController()));
     for (const page of pages) {
       await shipments.page(page, filter);
-      const plan = await planOf(database, statements.at(-1)!);
+      const plan = await planOf(recorded.database, recorded.statements.at(-1)!);
       expect(plan).toContain(`shipments_by_${column}updated_instant_shipment_id`);
       expect(plan).not.toMatch(/sort|temp b-tree/i);
     }
@@ -53,10 +44,10 @@ describe.each(engines)('pages of entities on %s', (_, freshUrl) => {
     ['status_', { status: 'none' }],
     ['currency_', { currency: 'none' }],
   ])('read payments in the order of their index on %supdated_instant', async (column, filter) => {
-    const payments = createPayments({ database })(new Reads(new LightAbortController()));
+    const payments = createPayments(recorded)(new Reads(new LightAbortController()));
     for (const page of pages) {
       await payments.page(page, filter);
-      const plan = await planOf(database, statements.at(-1)!);
+      const plan = await planOf(recorded.database, recorded.statements.at(-1)!);
       expect(plan).toContain(`payments_by_${column}updated_instant_payment_id`);
       expect(plan).not.toMatch(/sort|temp b-tree/i);
     }
@@ -64,28 +55,28 @@ describe.each(engines)('pages of entities on %s', (_, freshUrl) => {
 
   test('are read one at a time, with turns for others in between, until the operation is aborted', async () => {
     const signal = new LightAbortController();
-    const shipments = createShipments({ database })(new Reads(signal));
+    const shipments = createShipments(recorded)(new Reads(signal));
     const reading = Array.from({ length: 200 }, (__, at) =>
       shipments.page(pages[0]!, { carrier: `carrier ${at}` }),
     );
     const settled = Promise.allSettled(reading);
-    statements.length = 0;
-    while (statements.length < 3) await setImmediate();
+    recorded.statements.length = 0;
+    while (recorded.statements.length < 3) await setImmediate();
     signal.abort();
     const outcomes = (await settled).map((outcome) =>
       'reason' in outcome ? (outcome.reason as { code: unknown }).code : 'read',
     );
     expect(outcomes.filter((outcome) => outcome === 'QUERY_TOO_COMPLEX').length).toBeGreaterThan(190);
-    expect(statements.length).toBeLessThan(10);
+    expect(recorded.statements.length).toBeLessThan(10);
   });
 
   test('are read once if an operation requests them twice, even if the read fails', async () => {
-    const shipments = createShipments({ database })(new Reads(new LightAbortController()));
-    statements.length = 0;
+    const shipments = createShipments(recorded)(new Reads(new LightAbortController()));
+    recorded.statements.length = 0;
     const [one, other] = [shipments.page(pages[0]!, {}), shipments.page(pages[0]!, {})];
-    expect([await one, statements.length]).toEqual([await other, 1]);
+    expect([await one, recorded.statements.length]).toEqual([await other, 1]);
     const signal = new LightAbortController();
-    const payments = createPayments({ database })(new Reads(signal));
+    const payments = createPayments(recorded)(new Reads(signal));
     signal.abort();
     const failing = [payments.page(pages[0]!, {}), payments.page(pages[0]!, {})];
     const [first, second] = await Promise.allSettled(failing);

@@ -1,13 +1,12 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type BookingQuery, listBookings } from '../../../../src/domains/appointments/store/list-bookings.js';
 import { LightAbortController } from '../../../../src/lib/async/abort.js';
 import type { Database } from '../../../../src/store/database.js';
-import { openDatabase } from '../../../support/database.js';
 import { Reads } from '../../../../src/store/sql/read-budget.js';
 import { rowsPerStep } from '../../../../src/store/sql/stepwise-scan.js';
-import { planOf, recordStatements, silent } from '../../../store/open-database.js';
+import { planOf, recordFilled } from '../../../store/open-database.js';
 import { engines } from '../../../support/engines.js';
 
 /** Two and a half steps on SQLite, and less than one on Postgres. */
@@ -74,14 +73,7 @@ const meets =
     (to === undefined || instant(given.minute) < to);
 
 describe.each(engines)('pages of bookings on %s', (engine, freshUrl) => {
-  let recorded: ReturnType<typeof recordStatements>;
-
-  beforeAll(async () => {
-    const opened = await openDatabase(await freshUrl(), { log: silent });
-    await fill(opened);
-    recorded = recordStatements(opened);
-  });
-  afterAll(() => recorded.database.stop());
+  const recorded = recordFilled(freshUrl, fill);
 
   async function list(query: Partial<BookingQuery>): Promise<readonly string[]> {
     recorded.statements.length = 0;
