@@ -60,6 +60,11 @@ function ofPayment(at: number, id: string, random: Random) {
   return { object: 'event', api_version: '2026-01-01', created, livemode, data: { object } };
 }
 
+/** Whether subscribers get it: what the gateway does not know, it stores and skips. */
+export function isShown({ type }: Pick<Event, 'type'>): boolean {
+  return !Object.values(oddTypes).includes(type);
+}
+
 /** The headers of a delivery now, signed as documented (`apis/webhooks.md` §5) without any of the gateway's code. */
 export function signedHeaders(endpoint: Endpoint, { type, body }: Event): Record<string, string> {
   const { family, secret, previous } = endpoint;

@@ -4,7 +4,7 @@ import { jetstreamManager, type StreamInfo } from '@nats-io/jetstream';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startSandbox, type Sandbox } from '../../../src/sandbox/sandbox.js';
-import { createEvent, signedHeaders, type Endpoint, type Event } from '../../chaos/events.js';
+import { createEvent, isShown, signedHeaders, type Endpoint, type Event } from '../../chaos/events.js';
 import { createRandom } from '../../chaos/random.js';
 import { startSubscriber, type Subscriber } from '../../chaos/subscriber.js';
 import { openTcpProxy, type TcpProxy } from '../../chaos/tcp-proxy.js';
@@ -255,8 +255,6 @@ describe.skipIf(noPostgres ?? noNats)('gateways on a cluster of three NATS serve
     Promise.all(
       gateways.map((gateway) => measure(gateway, 'trivium_relay_refused_total{reason="unreadable"}')),
     );
-
-  const isShown = ({ type }: Event) => type !== 'shipment.weighed';
 
   // In a test of its own: were it repeated together with the next one, there would be four by then.
   test('have Postgres asked for some rows by one gateway', { timeout: 120_000 }, async () => {
