@@ -27,7 +27,7 @@ RUN mkdir /data && chown node:node /data && ln -s /app/dist/main.js /usr/local/b
 USER node
 VOLUME /data
 EXPOSE 4000
-HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \
+HEALTHCHECK --interval=10s --timeout=3s --start-period=1h \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 4000}/livez`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 # The program itself is the first process, and handles the signals.
 ENTRYPOINT ["node", "--max-semi-space-size=32", "--heap-growing-percent=100", "dist/main.js"]

@@ -58,7 +58,7 @@ export const settings = z.object({
   ),
   PUBLIC_URL: described(
     origin.optional(),
-    'The address that browsers and senders see, if TLS ends in front of the gateway.',
+    'The address of the gateway in browsers, if it is not `http://localhost:PORT` or `http://HOST:PORT`: behind a proxy, or from another machine.',
     { otherwise: 'none', example: 'https://api.example.com' },
   ),
   TRUST_PROXY: described(

@@ -53,7 +53,7 @@ export interface ServerOptions {
   readonly host: string;
   /** 0 for any that is free. */
   readonly port: number;
-  /** The gateway's public origin, if TLS ends in front of it. */
+  /** The gateway's origin in browsers, if it is not where it listens. */
   readonly publicUrl: string | undefined;
   /** The proxies whose `X-Forwarded-…` headers count: addresses, ranges or `loopback`; or how many there are. */
   readonly trustProxy: number | readonly string[] | undefined;

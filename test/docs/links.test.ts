@@ -89,7 +89,7 @@ test('the index of decisions has each of them', () => {
 });
 
 test('every example is in a language that a test runs or checks', () => {
-  const checked = ['graphql', 'html', 'sh', 'ts', 'tsx', 'json', 'promql', 'text'];
+  const checked = ['dotenv', 'graphql', 'html', 'sh', 'ts', 'tsx', 'json', 'promql', 'text'];
   const others = examples.filter(({ language }) => !checked.includes(language));
   expect(others.map(({ page, language }) => `${language} in ${page}`)).toEqual([]);
 });

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { parseEnv } from 'node:util';
 import { buildSchema, type GraphQLEnumType } from 'graphql';
 import { expect, test } from 'vitest';
 import { readConfig } from '../../src/config/config.js';
@@ -6,16 +7,8 @@ import { describeSettings } from '../../src/config/settings.js';
 import type { ConfigError, Environment } from '../../src/config/environment.js';
 import { examplesIn, pageOf } from './pages.js';
 
-/** The minimal settings of a gateway. */
-const settings: Environment = {
-  NOTES_BASE_URL: 'https://notes.example/v1',
-  APPOINTMENTS_BASE_URL: 'https://appointments.example/v1',
-  APPOINTMENTS_AUTH_URL: 'https://issuer.example',
-  APPOINTMENTS_CLIENT_ID: 'id',
-  APPOINTMENTS_CLIENT_SECRET: 'secret',
-  SHIPMENT_WEBHOOKS: 'sub=secret',
-  PAYMENT_WEBHOOKS: 'pe=secret',
-};
+/** The settings that a gateway needs, as documented. */
+const settings: Environment = parseEnv(examplesIn('dotenv', 'NOTES_BASE_URL')[0]!.text);
 
 const read = (environment: Environment) => readConfig(environment, () => '');
 
@@ -32,6 +25,10 @@ test('the settings that production requires are marked', () => {
   expect(needed.length).toBeGreaterThan(5);
   const marked = described.filter(({ required }) => required).map(({ name }) => name);
   expect(marked.toSorted()).toEqual(needed.toSorted());
+});
+
+test('the example of a .env file is enough for a gateway', () => {
+  expect(read(settings).upstreams?.notes).toBeDefined();
 });
 
 test('the settings accept the example of grants, and every documented grant', () => {
