@@ -177,7 +177,7 @@ async function lengthen({ database: url, size }: Grown): Promise<void> {
 async function retain(grown: Grown): Promise<number> {
   await lengthen(grown);
   const { database: url, size } = grown;
-  const { database, partitions, stop } = await openPartitions(url, { least: Infinity, margin: 1 });
+  const { database, partitions, stop } = await openPartitions(url, { least: Infinity, margin: 1, heldMs: 0 });
   try {
     const [oldest] = await partitions.list();
     if (oldest) await query(url, `update log_head set pruned = ${oldest.to! - passed / 2}`);
@@ -217,7 +217,11 @@ async function divide(postgres: Postgres, size: number): Promise<readonly Row[]>
     await begin(environment, url);
     await fill(url, size, { from: 1, to: size });
     await query(url, 'analyze');
-    const { database, partitions, stop } = await openPartitions(url, { least: Infinity, margin: 1 });
+    const { database, partitions, stop } = await openPartitions(url, {
+      least: Infinity,
+      margin: 1,
+      heldMs: 0,
+    });
     let release = () => {};
     const isHeld = new Promise<void>((resolve) => (release = resolve));
     const held = withLease(

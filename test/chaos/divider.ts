@@ -10,7 +10,7 @@ export interface Divider {
   stop(): Promise<number>;
 }
 
-const sizes = { least: 20, margin: 200 };
+const sizes = { least: 20, margin: 200, heldMs: 0 };
 const pauseMs = 100;
 /** How often it may fail to reach a server that is slow to start. */
 const maxFailures = 20;

@@ -59,7 +59,7 @@ export function startRetention(options: RetentionOptions): Retention {
       for await (const seq of stepsToDelete(database.kysely, { now, cutoff, signal: stopping.signal })) {
         passed += await remove(database.kysely, seq);
       }
-      if (isDivided) await deleteLeftBodies(database.kysely);
+      await deleteLeftBodies(database.kysely);
       await partitions?.drop();
     } finally {
       if (passed > 0 && isDivided) telemetry.log.info({ hidden: passed }, hidden);
@@ -163,7 +163,7 @@ function hideThrough(db: Executor, seq: number): Promise<number> {
   });
 }
 
-/** Deletes the bodies that version 0.1.0 leaves when it hides events of a divided log; none came before its event. */
+/** Deletes the bodies that version 0.1.0 leaves as it hides events, or if it ends then; none came before its event. */
 async function deleteLeftBodies(db: Executor): Promise<void> {
   const { pruned } = await db.selectFrom('log_head').select('pruned').executeTakeFirstOrThrow();
   const bodies = db.deleteFrom('event_renderings').where('after_seq', '>', 0); // 0 is where it stores them

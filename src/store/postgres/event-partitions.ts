@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { sql, type RawBuilder } from 'kysely';
 import type { Logger } from 'pino';
 import type { Database } from '../database.js';
@@ -12,6 +11,11 @@ interface PartitionSizes {
   readonly least: number;
   /** How many events further on a part ends, at least, than the log does as it is closed: what may come meanwhile. */
   readonly margin: number;
+  /**
+   * And at least so many as come in this time, in milliseconds: until then somebody may read the table, as `pg_dump` does,
+   * so that the bounds can neither be used nor taken away.
+   */
+  readonly heldMs: number;
 }
 
 /** A part of the log: the events from one number on, up to where the next begins. */
@@ -29,14 +33,13 @@ interface Due {
 }
 
 /** To drop a part takes as long as deleting its files. So up to ten million events all parts have the same size. */
-const usualSizes: PartitionSizes = { least: 200_000, margin: 400_000 };
+const usualSizes: PartitionSizes = { least: 200_000, margin: 400_000, heldMs: 12 * 3_600_000 };
 /** A query for the history of one entity plans for each part. So a larger log, once it grows no more, has so many. */
 const usualParts = 25;
 /** Checking the bounds of a large part takes minutes; those who wait for that are in no hurry. */
 const lease = { ttlMs: 20_000, pollMs: 1_000, maxWorkMs: indexTimeoutMs };
 /** Whoever waits for a table makes all who come later wait, too. A vacuum in the way is given up after a second. */
 const lockTimeout = sql`set local lock_timeout = '2s'`;
-const retryMs = 10_000;
 const first = 'events_0';
 /** The check that a table has while it is closed. */
 const boundsCheck = 'events_bounds';
@@ -71,17 +74,17 @@ export class EventPartitions {
   }
 
   /**
-   * Divides the log if it is large enough, and closes the last partition if it is. Ends what a process that died has
-   * left half done. One replica does it at a time; the signal interrupts it. Whoever uses the table may have to wait for
-   * an attempt, so for `pauseMs` none is made after another, by whichever replica.
+   * Divides the log if it is large enough, and closes the last partition if it is. Ends what another attempt has left half
+   * done. One replica does it at a time; the signal interrupts it. Whoever uses the table may have to wait for an attempt,
+   * so for `pauseMs` none is made after another, by whichever replica.
    */
   async divide(signal: AbortSignal = new AbortController().signal, pauseMs = 0): Promise<void> {
     if (!(await this.#due()) && !(await this.#leftBehind())) return;
     await withLease(this.#database, 'event-partitions', { ...lease, signal }, async () => {
-      await this.#unbind(signal);
+      if (!(await isTurn(this.#database, 'event-partitions turn', pauseMs))) return;
+      await this.#unbind();
       const due = await this.#due();
-      if (due && (await isTurn(this.#database, 'event-partitions turn', pauseMs)))
-        await this.#close(due, signal);
+      if (due) await this.#close(due, signal);
     });
   }
 
@@ -108,7 +111,18 @@ export class EventPartitions {
     const share = Math.floor((head - pruned) / usualParts / 2); // it ends as far on again
     const { least, margin } = this.#sizes;
     if (length < Math.max(least, part ? share : 0)) return undefined;
-    return { part, to: head + Math.max(margin, share) };
+    return { part, to: head + Math.max(margin, share, await this.#growth(head, pruned)) };
+  }
+
+  /** How many events come in `heldMs` at the pace of the newest, but not more than there are: a burst may soon be over. */
+  async #growth(head: number, pruned: number): Promise<number> {
+    const { least, heldMs } = this.#sizes;
+    const count = Math.min(least, head - pruned);
+    const { rows } = await sql<{ ms: number | null }>`select max(received_at) - min(received_at) as ms
+      from events where seq in (${sql.lit(head - count + 1)}, ${sql.lit(head)})`.execute(
+      this.#database.kysely,
+    );
+    return Math.min(head - pruned, Math.ceil((count * heldMs) / (rows[0]?.ms || 1)));
   }
 
   /** The table with a check that another process has begun with. */
@@ -132,7 +146,7 @@ export class EventPartitions {
       await this.#validate(name, signal);
       await this.#inTransaction([lockTimeout, ...(part ? closing(part, to) : dividing(to))]);
     } catch (error) {
-      await this.#unbind(signal);
+      await this.#unbind();
       throw error;
     }
     this.#log.info({ partition: part?.name ?? first, to }, 'a partition of events was closed');
@@ -161,18 +175,13 @@ export class EventPartitions {
    * Takes the check away from the table that has one: left behind, it would refuse events once the log comes to its end.
    * None has it if what seemed to fail was committed all the same, or another replica has gone on meanwhile.
    */
-  async #unbind(signal: AbortSignal): Promise<void> {
-    for (;;) {
-      try {
-        const name = await this.#leftBehind();
-        if (name === undefined) return;
-        const unbind = sql`alter table ${sql.table(name)} drop constraint if exists ${sql.ref(boundsCheck)}`;
-        return await this.#inTransaction([lockTimeout, unbind]);
-      } catch (error) {
-        if (signal.aborted) throw error;
-        await pause(retryMs, undefined, { signal });
-      }
-    }
+  async #unbind(): Promise<void> {
+    const name = await this.#leftBehind();
+    if (name === undefined) return;
+    const unbind = sql`alter table ${sql.table(name)} drop constraint if exists ${sql.ref(boundsCheck)}`;
+    await this.#inTransaction([lockTimeout, unbind]).catch((cause: unknown) => {
+      throw new Error(stuck(name), { cause });
+    });
   }
 
   #inTransaction(statements: readonly RawBuilder<unknown>[]): Promise<void> {
@@ -180,6 +189,10 @@ export class EventPartitions {
       for (const statement of statements) await statement.execute(db);
     });
   }
+}
+
+function stuck(name: string): string {
+  return `The check ${boundsCheck} of ${name} could not be removed: end what holds the table before the log comes to its bound.`;
 }
 
 /** Makes the table of events the first partition. Its indexes become those of the whole, and are not built anew. */

@@ -228,7 +228,7 @@ function queryOptions(
 
 /** What passes over a whole table, as a migration does, takes longer than other statements may. */
 export function timeoutOf(sql: string): { readonly query_timeout?: number } {
-  return /^(create index|alter table|update event_renderings)\b/.test(sql)
+  return /^(create index|alter table|(?:update|delete from) event_renderings)\b/.test(sql)
     ? { query_timeout: indexTimeoutMs }
     : {};
 }

@@ -185,13 +185,19 @@ async function createDeliveryColumns(kysely: Executor, engine: Engine): Promise<
   await index('events', ['endpoint_id', 'seq']).ifNotExists().execute();
 }
 
-/** Has the altered bodies that version 0.1.0 has stored follow their event: it does not say when they came. */
+/**
+ * Has the altered bodies that version 0.1.0 has stored follow their event: it does not say when they came. Those whose event
+ * has been hidden meanwhile, it has left behind.
+ */
 async function placeAlteredBodies(kysely: Executor): Promise<void> {
   const original = sql`from event_ids as ids join events on events.seq = ids.seq
     where ids.family = event_renderings.family and ids.event_id = event_renderings.event_id`;
   await sql`update event_renderings
     set (after_seq, endpoint_id, type) = (select events.seq, events.endpoint_id, events.type ${original})
     where after_seq = 0 and exists (select 1 ${original})`.execute(kysely);
+  await sql`delete from event_renderings where after_seq = 0 and exists (select 1 from event_ids as ids
+    where ids.family = event_renderings.family and ids.event_id = event_renderings.event_id
+      and ids.seq <= (select pruned from log_head where id = 1))`.execute(kysely);
 }
 
 /** Version 0.1.0 has it from the start; builds between that and the next have dropped it. */

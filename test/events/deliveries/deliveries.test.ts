@@ -38,14 +38,18 @@ test.each(engines)('knows an endpoint by its id on %s, whatever characters that 
 });
 
 test.each(engines)(
-  'has what version 0.1.0 stores meanwhile where its event is on %s',
+  'has what version 0.1.0 stores meanwhile where its event is, and nothing of events that this hides, on %s',
   async (_, freshUrl) => {
     const url = await freshUrl();
     const before = await openTestLog(url);
-    await before.log.append(delivery('first'));
-    await before.log.append(delivery('second'));
+    const { kysely } = before.database;
+    for (const id of ['hidden', 'first', 'second']) await before.log.append(delivery(id));
     await sql`insert into event_renderings (family, event_id, body_digest, received_at, body)
-    values ('shipments', 'first', 'digest', 1, '{}')`.execute(before.database.kysely);
+    values ('shipments', 'first', 'digest', 1, '{}'), ('shipments', 'hidden', 'digest', 1, '{}')`.execute(
+      kysely,
+    );
+    await kysely.updateTable('log_head').set({ pruned: 1 }).execute();
+    await kysely.deleteFrom('events').where('seq', '=', 1).execute();
     await before.stop();
     const testLog = await openTestLog(url);
     const source = { database: testLog.database, reads: new Reads(new LightAbortController()) };
@@ -55,6 +59,8 @@ test.each(engines)(
       { eventId: 'first', outcome: 'ALTERED', endpointId: 'endpoint', type: 'step' },
       { eventId: 'first', outcome: 'STORED' },
     ]);
+    const bodies = testLog.database.kysely.selectFrom('event_renderings').select('event_id');
+    expect(await bodies.execute()).toEqual([{ event_id: 'first' }]);
     await testLog.stop();
   },
 );

@@ -48,6 +48,13 @@ describe.each(engines)('retention on %s', (engine, freshUrl) => {
     expect((await testLog.log.bounds()).pruned).toBe(3);
   });
 
+  test('deletes the altered bodies of events that version 0.1.0 was deleting as it ended', async () => {
+    await testLog.log.append(delivery('one', { step: 1 }));
+    await testLog.database.kysely.updateTable('log_head').set({ pruned: 2 }).execute();
+    expect(await prune(100)).toEqual([]);
+    expect(await testLog.database.kysely.selectFrom('event_renderings').selectAll().execute()).toEqual([]);
+  });
+
   test.each([
     ['ahead', 100 * dayMs],
     ['behind', -dayMs],

@@ -8,7 +8,7 @@ import { noPostgres } from '../../support/engines.js';
 import { createMigratedDatabase } from '../../support/postgres.js';
 import { silent } from '../open-database.js';
 
-const sizes = { least: 20, margin: 10 };
+const sizes = { least: 20, margin: 10, heldMs: 0 };
 const day = (number: number) => new Date(Date.UTC(2026, 0, 1 + number)).toISOString();
 
 /** Commits the transaction with this number, but never says so. */
@@ -88,7 +88,7 @@ describe.skipIf(noPostgres)('the partitions of a log', () => {
   });
 
   test('are made and closed by two replicas while events come, of which none is refused or lost', async () => {
-    const wide = { least: 20, margin: 100 }; // more than may come while one is closed
+    const wide = { least: 20, margin: 100, heldMs: 0 }; // more than may come while one is closed
     const [one, other] = [wide, wide].map((it) => new EventPartitions(testLog.database, silent, it));
     await append(30);
     let isOn = true;
@@ -119,7 +119,7 @@ describe.skipIf(noPostgres)('the partitions of a log', () => {
   });
 
   test('have a twenty-fifth of a log that would otherwise have too many', async () => {
-    const small = new EventPartitions(testLog.database, silent, { least: 2, margin: 4 });
+    const small = new EventPartitions(testLog.database, silent, { least: 2, margin: 4, heldMs: 0 });
     for (const count of [500, 9, 11]) {
       await append(count);
       await small.divide();
@@ -129,6 +129,16 @@ describe.skipIf(noPostgres)('the partitions of a log', () => {
       [510, 530],
       [530, undefined],
     ]);
+  });
+
+  test.each([
+    ['by as many as come while somebody reads the table', 57_000, 60],
+    ['by no more than there are, since a burst may soon be over', 3_600_000, 80],
+  ])('end further on when events come fast: %s', async (_, heldMs, end) => {
+    const start = Date.parse(day(0));
+    for (let at = 0; at < 40; at += 1) await append(1, new Date(start + at * 3_000).toISOString());
+    await new EventPartitions(testLog.database, silent, { ...sizes, heldMs }).divide();
+    expect((await bounds())[0]).toEqual([0, end]);
   });
 
   test('are dropped whole once all in them is old; what is old in others is hidden, with its altered bodies', async () => {
@@ -213,6 +223,39 @@ describe.skipIf(noPostgres)('the partitions of a log', () => {
     expect(await bounds()).toHaveLength(2);
   });
 
+  test('are given up, and tried for again, if somebody begins to read the table while its bounds are checked', async () => {
+    await append(30);
+    const { kysely } = testLog.database;
+    const reading = await kysely.startTransaction().execute();
+    const { transaction } = kysely;
+    const spy = vi.spyOn(kysely, 'transaction').mockImplementation(() => {
+      const begun = transaction.call(kysely);
+      if (spy.mock.calls.length !== 2) return begun;
+      const execute = begun.execute.bind(begun);
+      begun.execute = async (work) => {
+        const validated = await execute(work);
+        await sql`lock table events in access share mode`.execute(reading);
+        return validated;
+      };
+      return begun;
+    });
+    onTestFinished(() => spy.mockRestore());
+    await expect(partitions.divide()).rejects.toThrow(/events_bounds of events could not be removed/);
+    const attempts = spy.mock.calls.length;
+    await expect(partitions.divide(undefined, 0)).rejects.toThrow(
+      /events_bounds of events could not be removed/,
+    );
+    expect(spy.mock.calls.length - attempts).toBe(1);
+    await append(5);
+    await reading.commit().execute();
+    await partitions.divide();
+    expect(await bounds()).toEqual([
+      [0, 45],
+      [45, undefined],
+    ]);
+    expect(await read()).toEqual(numbers(1, 35));
+  });
+
   test('are made by another when whoever has begun is gone, and no event is refused then', async () => {
     await append(30);
     const { kysely } = testLog.database;
@@ -260,7 +303,7 @@ describe.skipIf(noPostgres)('the partitions of a log', () => {
     await locked;
     await expect.poll(waiting('alter table "events" validate')).toBe(1);
     stopping.abort();
-    await expect(divided).rejects.toThrow(/lock timeout/);
+    await expect(divided).rejects.toThrow(/could not be removed/);
     await vacuuming.commit().execute();
 
     await partitions.divide();
