@@ -7,11 +7,11 @@ import { fileSettings, sandboxSettings, settings } from './settings.js';
 const known = Object.keys({ ...settings.shape, ...sandboxSettings.shape });
 const withFile = [...known, ...fileSettings.map((name) => `${name}_FILE`)];
 
-/** Words that our names begin with, but for those that others use as well. */
+/** Words that our names begin with, in the singular, but for those that others use as well. */
 const families = new Set(
   known
     .filter((name) => name.includes('_') && !/^(NODE|OTEL|LOG|GATEWAY)_/.test(name))
-    .map((name) => name.slice(0, name.indexOf('_') + 1)),
+    .map((name) => wordsOf(name)[0]),
 );
 
 /** Names that look like another setting than the one that is meant. */
@@ -62,14 +62,16 @@ function meantBy(name: string): string | undefined {
   const near = withFile.filter((other) => isTypo(name, other));
   if (near.length > 0) return near[0];
   if (withFile.includes(name)) return name;
-  const [family] = /^[A-Z]+_/.exec(name) ?? [];
-  if (family === undefined || serviceAddress.test(name)) return undefined;
-  const longer = known.filter((other) => name.startsWith(`${other}_`));
+  if (!/^[A-Z]+_/.test(name) || serviceAddress.test(name)) return undefined;
+  const isLonger = (other: string) => name.startsWith(`${other}_`);
   const words = wordsOf(name);
-  const alike = known.filter((other) => families.has(family) && wordsOf(other)[0] === words[0]);
+  const alike = known.filter(
+    (other) => isLonger(other) || (families.has(words[0]) && wordsOf(other)[0] === words[0]),
+  );
   const lacking = (other: string) => words.filter((word) => !wordsOf(other).includes(word)).length;
-  return [...longer, ...alike].toSorted(
-    (a, b) => lacking(a) - lacking(b) || leven(name, a) - leven(name, b),
+  return alike.toSorted(
+    (a, b) =>
+      lacking(a) - lacking(b) || Number(isLonger(b)) - Number(isLonger(a)) || leven(name, a) - leven(name, b),
   )[0];
 }
 

@@ -432,7 +432,6 @@ describe('faults', () => {
     ['TRUST_PROXY', '99999999', '99999999 is not an IP address'],
     ['TRUST_PROXY', '10.0.0.0/33', '10.0.0.0/33 is not an IP address'],
     ['TRUST_PROXY', '10.0.0.0/8/8', '10.0.0.0/8/8 is not an IP address'],
-    ['NOTES_TOKEN_LIFETIME_SECONDS', '0', 'must be from 1 to'],
     ['PAYMENT_EVENT_TYPES', ',', 'must name at least one type'],
     ['PAYMENT_EVENT_TYPES', 'payment.succeeded payment.failed', 'must have commas between the types'],
     ['PAYMENT_EVENT_TYPES', 'payment.failed,payment.succeeded;a', 'must have commas between the types'],

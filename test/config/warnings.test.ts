@@ -28,6 +28,13 @@ test.each([
   ['RETENTION_DAYS', 'EVENT_RETENTION_DAYS'],
   ['CORS_ORIGINS', 'ALLOWED_ORIGINS'],
   ['DB_URL', 'DATABASE_URL'],
+  ['TRUSTED_DOCUMENTS_PATH', 'TRUSTED_DOCUMENTS'],
+  ['TRUSTED_DOCUMENTS_MODUS', 'TRUSTED_DOCUMENTS'],
+  ['SANDBOX_ENABLED', 'SANDBOX'],
+  ['APPOINTMENT_URL', 'APPOINTMENTS_BASE_URL'],
+  ['NOTE_URL', 'NOTES_BASE_URL'],
+  ['SHIPMENTS_SECRET', 'SHIPMENT_WEBHOOKS'],
+  ['WEBHOOKS_CLOCK_SKEW', 'WEBHOOK_CLOCK_SKEW_SECONDS'],
 ])('%s is not a setting: %s is meant', (given, meant) => {
   expect(warningsOf({ [given]: 'value-that-is-not-shown' })).toEqual([
     `${given} is not a setting, and has no effect: is ${meant} meant?`,
