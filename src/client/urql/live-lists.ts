@@ -1,3 +1,4 @@
+import { stringifyVariables } from '@urql/core';
 import { Kind, type DocumentNode, type FieldNode } from 'graphql';
 import type { CoveredList } from '../live/cover.js';
 import { edgeTypes, isNext } from '../live/coverage.js';
@@ -17,6 +18,15 @@ interface Page {
   readonly __typename?: string;
   readonly edges?: readonly Edge[];
   readonly pageInfo?: Data;
+}
+
+/** The last answer to an operation. */
+interface Answer {
+  readonly key: number;
+  readonly query: DocumentNode;
+  /** The variables that do not page its live lists. */
+  readonly others: string;
+  readonly data: Data;
 }
 
 /** An operation as it was asked. */
@@ -47,12 +57,21 @@ function readLiveFields(query: DocumentNode): readonly FieldNode[] {
 
 /** The variables with which an operation asks for the beginning of its live lists, whatever page it is for. */
 export function fromBeginning(query: DocumentNode, variables: object): object {
-  const places = liveFields(query).flatMap(({ arguments: given = [] }) =>
+  return withoutArguments(query, variables, ['after']);
+}
+
+/** The variables with null for those by which live lists are given arguments of these names. */
+function withoutArguments(query: DocumentNode, variables: object, names: readonly string[]): object {
+  const left = liveFields(query).flatMap(({ arguments: given = [] }) =>
     given.flatMap(({ name, value }) =>
-      name.value === 'after' && value.kind === Kind.VARIABLE ? [[value.name.value, null]] : [],
+      names.includes(name.value) && value.kind === Kind.VARIABLE ? [[value.name.value, null]] : [],
     ),
   );
-  return { ...variables, ...(Object.fromEntries(places) as object) };
+  return { ...variables, ...(Object.fromEntries(left) as object) };
+}
+
+function unpaged({ query, variables }: Asked): string {
+  return stringifyVariables(withoutArguments(query, variables ?? {}, ['after', 'first']));
 }
 
 /**
@@ -61,14 +80,15 @@ export function fromBeginning(query: DocumentNode, variables: object): object {
  */
 export class LiveLists {
   readonly #lists = new Map<string, Page>();
-  readonly #answers = new Map<number, Data>();
+  readonly #answers = new Map<number, Answer>();
 
   /**
    * Takes an answer over; a page that does not go on where its list ends is left out. Returns which lists have another end
    * now, so that further pages of them may be asked for. A list that begins anew only because a further page of another was
    * asked for is not among them: that would begin the other anew in turn, and so on without end.
    */
-  take({ key, query, variables }: Asked, data: Data): ReadonlySet<string> {
+  take(asked: Asked, data: Data): ReadonlySet<string> {
+    const { key, query, variables } = asked;
     const fields = liveFields(query).map(
       (field) => [field, argumentsOf(query, field, variables ?? {})] as const,
     );
@@ -85,7 +105,7 @@ export class LiveLists {
       else moved.delete(list);
     }
     this.#answers.delete(key);
-    this.#answers.set(key, data);
+    this.#answers.set(key, { key, query, others: unpaged(asked), data });
     const [oldest] = this.#answers.keys();
     if (this.#answers.size > remembered && oldest !== undefined) this.#answers.delete(oldest);
     return moved;
@@ -105,7 +125,8 @@ export class LiveLists {
 
   /** What an operation shows; undefined if it has to be asked for. */
   read(operation: Asked): Data | undefined {
-    return this.isMissing(operation) ? undefined : this.shown(operation);
+    const isKnown = this.#answers.has(operation.key) && !this.isMissing(operation);
+    return isKnown ? this.shown(operation) : undefined;
   }
 
   /** Whether an operation is for the page that a list lacks next: any list, or one of those that are given. */
@@ -119,24 +140,36 @@ export class LiveLists {
     });
   }
 
-  /** The last answer to an operation, with its lists as they are now: the same object while nothing changes. */
-  shown({ key, query, variables }: Asked): Data | undefined {
-    const answer = this.#answers.get(key);
+  /**
+   * The last answer to an operation, or else to one that only pages otherwise, with its lists as they are now: the same object
+   * while nothing changes.
+   */
+  shown(operation: Asked): Data | undefined {
+    const { query, variables } = operation;
+    const answer = this.#answers.get(operation.key) ?? this.#pagedOtherwise(operation);
     if (!answer) return undefined;
+    const { data } = answer;
     const lists = liveFields(query).map((field) => {
       const name = responseName(field);
       const list = keyOf(field, argumentsOf(query, field, variables ?? {}));
-      return [name, this.#lists.get(list) ?? answer[name]] as const;
+      return [name, this.#lists.get(list) ?? data[name]] as const;
     });
-    if (lists.every(([name, list]) => answer[name] === list)) return answer;
-    const shown = { ...answer, ...Object.fromEntries(lists) };
-    this.#answers.set(key, shown);
+    if (lists.every(([name, list]) => data[name] === list)) return data;
+    const shown = { ...data, ...Object.fromEntries(lists) };
+    this.#answers.set(answer.key, { ...answer, data: shown });
     return shown;
   }
 
   clear(): void {
     this.#lists.clear();
     this.#answers.clear();
+  }
+
+  /** The last answer to an operation that differs from this one by its page alone. */
+  #pagedOtherwise(operation: Asked): Answer | undefined {
+    const others = unpaged(operation);
+    const isAlike = (one: Answer) => one.query === operation.query && one.others === others;
+    return [...this.#answers.values()].findLast(isAlike);
   }
 }
 

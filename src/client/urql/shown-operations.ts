@@ -1,4 +1,10 @@
-import { makeResult, type Client, type Operation, type OperationResult } from '@urql/core';
+import {
+  makeResult,
+  type Client,
+  type CombinedError,
+  type Operation,
+  type OperationResult,
+} from '@urql/core';
 import { makeSubject } from 'wonka';
 import { callBack } from '../core/attempt.js';
 import type { CoveredList } from '../live/cover.js';
@@ -7,14 +13,19 @@ import { fromBeginning, hasLiveList, LiveLists } from './live-lists.js';
 
 type Data = Readonly<Record<string, unknown>>;
 
+/** What an operation has been told last: what its lists are, and the failure since which it was not asked again. */
+interface Told {
+  readonly data: unknown;
+  readonly error?: CombinedError | undefined;
+}
+
 /** The operations of a client that are mounted, and what those with live lists show. */
 export class ShownOperations {
   readonly #client: Client;
   readonly #active = new Map<number, Operation>();
   readonly #lists = new LiveLists();
   readonly #changes = makeSubject<OperationResult>();
-  /** What each operation has been told that its lists are. */
-  readonly #told = new Map<number, unknown>();
+  readonly #told = new Map<number, Told>();
   /** Which are asked for the beginning of their lists, until these begin: the cursor that one is after counted before that. */
   readonly #begunAgain = new Set<number>();
 
@@ -47,7 +58,7 @@ export class ShownOperations {
   /** What is known of an operation's lists; undefined if it has to be asked for. */
   read(operation: Operation): Data | undefined {
     const data = this.#lists.read(operation);
-    if (data) this.#told.set(operation.key, data);
+    if (data) this.#told.set(operation.key, { data });
     return data;
   }
 
@@ -61,7 +72,7 @@ export class ShownOperations {
       this.#goOn(this.#lists.take(asked, data));
     }
     const shown = this.#lists.shown(operation) ?? data;
-    this.#told.set(operation.key, shown);
+    this.#told.set(operation.key, { data: shown, error: result.error });
     this.#tellAll();
     return { ...result, data: shown };
   };
@@ -103,13 +114,14 @@ export class ShownOperations {
     this.#client.reexecuteOperation(again);
   }
 
-  /** Tells each operation what its lists are now, if they have changed. */
+  /** Tells each operation that has been answered what its lists are now, if they have changed. */
   #tellAll(): void {
     for (const operation of this.#active.values()) {
-      const data = hasLiveList(operation.query) ? this.#lists.shown(operation) : undefined;
-      if (!data || this.#told.get(operation.key) === data) continue;
-      this.#told.set(operation.key, data);
-      this.tell(makeResult(operation, { data }));
+      const told = this.#told.get(operation.key);
+      const data = told && hasLiveList(operation.query) ? this.#lists.shown(operation) : undefined;
+      if (!told || !data || told.data === data) continue;
+      this.#told.set(operation.key, { ...told, data });
+      this.tell({ ...makeResult(operation, { data }), ...(told.error && { error: told.error }) });
     }
   }
 }

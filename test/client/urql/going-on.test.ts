@@ -1,3 +1,4 @@
+import type { OperationResult } from '@urql/core';
 import { parse } from 'graphql';
 import { pipe, subscribe } from 'wonka';
 import { expect, onTestFinished, test } from 'vitest';
@@ -21,6 +22,7 @@ interface Lists {
 function fourRows() {
   const asked: (readonly unknown[])[] = [];
   const sinks: Sink[] = [];
+  const gateway = { isDown: false };
   const pageOf = (after: string | null | undefined) => {
     const row = after == null ? 1 : Number(after) + 1;
     const node = { id: String(row), shipmentId: String(row), paymentId: String(row), revision: 1 };
@@ -34,6 +36,7 @@ function fourRows() {
     async execute(_: unknown, { after, s = after, p, n }: Record<string, string | null>) {
       asked.push([s ?? null, p ?? null, n ?? null]);
       await new Promise((resolve) => setTimeout(resolve));
+      if (gateway.isDown) throw new TriviumError('UNREACHABLE', 'No answer came.');
       return { data: { liveCursor: 'place', shipments: pageOf(s), payments: pageOf(p), next: pageOf(n) } };
     },
     subscribe(_: unknown, __: unknown, sink: Sink) {
@@ -44,15 +47,16 @@ function fourRows() {
   const urql = createUrqlClient(trivium as unknown as Trivium);
   /** Mounts a query; returns what tells the rows that it shows of a list. */
   const mount = (document: typeof Both, variables: object) => {
-    let shown: Lists | undefined;
+    let shown: Pick<OperationResult<Lists>, 'data' | 'error'> = {};
     const watching = pipe(
       urql.query<Lists, object>(document, variables),
-      subscribe(({ data }) => (shown = data)),
+      subscribe((result) => (shown = result)),
     );
     onTestFinished(() => watching.unsubscribe());
-    return (list: string) => shown?.[list]?.edges.map(({ node }) => node.id).join();
+    const rows = (list: string) => shown.data?.[list]?.edges.map(({ node }) => node.id).join();
+    return Object.assign(rows, { isFailed: () => shown.error !== undefined });
   };
-  return { urql, mount, asked, sinks };
+  return { urql, mount, asked, sinks, gateway };
 }
 
 /** Waits until the gateway is asked for nothing more. */
@@ -137,4 +141,48 @@ test('an operation that has a list twice, with other cursors, does not have itse
   mount(Twice, { n: '1' });
   await rest(asked);
   expect(asked.length).toBeLessThan(10);
+});
+
+test('a further page that fails leaves the rows, beside the error, also as they change, until it is asked for again', async () => {
+  const { urql, mount, asked, sinks, gateway } = fourRows();
+  const first = mount(ShipmentsDocument, { first: 1, after: null });
+  const following = pipe(
+    urql.subscription(ShipmentUpdatesDocument, {}),
+    subscribe(() => {}),
+  );
+  onTestFinished(() => following.unsubscribe());
+  await rest(asked);
+  gateway.isDown = true;
+  const further = mount(ShipmentsDocument, { after: '1', first: 1 });
+  await rest(asked);
+  expect([further('shipments'), further.isFailed()]).toEqual(['1', true]);
+
+  const shipment = { id: 'new', shipmentId: 'new', revision: 1, updatedAt: '2026-01-02T00:00:00Z' };
+  sinks.at(-1)!.next({ data: { shipmentUpdates: { cursor: 'next', shipment } } });
+  await rest(asked);
+  expect([first('shipments'), first.isFailed()]).toEqual(['new,1', false]);
+  expect([further('shipments'), further.isFailed()]).toEqual(['new,1', true]);
+
+  gateway.isDown = false;
+  const again = urql.query(ShipmentsDocument, { after: '1', first: 1 }, { requestPolicy: 'network-only' });
+  void again.toPromise();
+  await rest(asked);
+  expect([further('shipments'), further.isFailed()]).toEqual(['new,1,2', false]);
+  expect(first('shipments')).toBe('new,1,2');
+});
+
+test('an operation that awaits its answer is not told the rows of another page in place of it', async () => {
+  const { urql, mount, asked, sinks } = fourRows();
+  mount(ShipmentsDocument, { first: 1, after: null });
+  const following = pipe(
+    urql.subscription(ShipmentUpdatesDocument, {}),
+    subscribe(() => {}),
+  );
+  onTestFinished(() => following.unsubscribe());
+  await rest(asked);
+  const awaited = urql.query<Lists, object>(ShipmentsDocument, { first: 1, after: '1' }).toPromise();
+  const shipment = { id: 'new', shipmentId: 'new', revision: 1, updatedAt: '2026-01-02T00:00:00Z' };
+  sinks.at(-1)!.next({ data: { shipmentUpdates: { cursor: 'next', shipment } } });
+  const { data } = await awaited;
+  expect(data?.['shipments']?.edges.map(({ node }) => node.id)).toEqual(['new', '1', '2']);
 });

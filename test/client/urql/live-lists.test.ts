@@ -36,3 +36,19 @@ test.each([
   lists.take({ key: 2, query, variables: other }, answer('other'));
   expect(lists.shown({ key: 1, query, variables: one })).toEqual(answer('other'));
 });
+
+test.each([
+  ['has the rows of the pages before', { first: 3, pinned: true, after: 'one' }, answer('one')],
+  ['of something else has no rows', { first: 2, pinned: false, after: 'one' }, undefined],
+])('a page without an answer %s', (_, variables, shown) => {
+  const query = parse(`query ($first: Int, $after: String, $pinned: Boolean) {
+    liveCursor
+    shipments(first: $first, after: $after) ${list}
+    notes(filter: { pinned: $pinned }) { edges { node { id } } }
+  }`);
+  const lists = new LiveLists();
+  lists.take({ key: 1, query, variables: { first: 2, pinned: true } }, answer('one'));
+  const operation = { key: 2, query, variables };
+  expect(lists.read(operation)).toBeUndefined();
+  expect(lists.shown(operation)).toEqual(shown);
+});
