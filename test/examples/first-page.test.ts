@@ -1,12 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
-import { build, preview } from 'vite';
-import { exampleAddress, examples } from '../docs/pages.js';
-import { launchBrowser, skipBrowserTests } from '../support/browser.js';
-import { startTestbed } from '../support/testbed.js';
-import { installPackages } from './install.js';
+import { expect, test } from 'vitest';
+import { examples } from '../docs/pages.js';
+import { skipBrowserTests } from '../support/browser.js';
+import { openExample } from './example-page.js';
 
 /** The first example in a language of the page about React. */
 function exampleIn(language: string): string {
@@ -20,23 +15,7 @@ test.skipIf(skipBrowserTests)(
   async () => {
     const [html, source] = ['html', 'tsx'].map(exampleIn) as [string, string];
     expect((html + source).split('\n').filter((line) => line.trim() !== '').length).toBeLessThan(40);
-    const root = mkdtempSync(join(tmpdir(), 'trivium-first-page-'));
-    onTestFinished(() => rmSync(root, { recursive: true, force: true }));
-    await installPackages(root);
-    const server = await preview({ root, preview: { port: 0, host: '127.0.0.1' }, logLevel: 'warn' });
-    onTestFinished(() => server.close());
-    const { origin } = new URL(server.resolvedUrls!.local[0]!);
-    const testbed = await startTestbed({ settings: { ALLOWED_ORIGINS: origin } });
-    onTestFinished(() => testbed.stop());
-    writeFileSync(join(root, 'index.html'), html);
-    writeFileSync(join(root, 'main.tsx'), source.replaceAll(exampleAddress, new URL(testbed.url).host));
-    await build({ root, logLevel: 'warn' });
-    const browser = await launchBrowser();
-    onTestFinished(() => browser.close());
-
-    const page = await browser.newPage();
-    const faults: string[] = [];
-    page.on('pageerror', (error) => faults.push(String(error)));
+    const { testbed, origin, page, faults } = await openExample({ 'index.html': html, 'main.tsx': source });
     await page.goto(origin);
     await page.getByRole('button', { name: 'Sign in' }).click();
     const emit = (type: string) =>
