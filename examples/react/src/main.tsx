@@ -10,14 +10,14 @@ const url: string = import.meta.env['VITE_TRIVIUM_URL'] ?? 'http://127.0.0.1:400
 const trivium = createTrivium({ url });
 
 function App() {
-  const { status, viewer, ended, signOut } = useSession();
+  const { status, viewer, ended, error: unreached, signOut } = useSession();
   const [problem, setProblem] = useState<string>();
   const leave = () =>
     signOut().then(
       () => setProblem(undefined),
       (error: unknown) => setProblem(String(error)),
     );
-  if (status === 'unknown') return <p>One moment …</p>;
+  if (status === 'unknown') return <p>One moment … {unreached?.message}</p>;
   if (status === 'signed-out') return <SignIn hint={ended ? 'Your session has ended.' : undefined} />;
   return (
     <main>

@@ -1,14 +1,14 @@
 import {
   createContext,
   createElement,
+  useCallback,
   useContext,
-  useEffect,
   useMemo,
   useSyncExternalStore,
   type FunctionComponent,
   type ReactNode,
 } from 'react';
-import type { Session, Trivium } from '../core/trivium.js';
+import type { Session, Trivium, TriviumError } from '../core/trivium.js';
 import { createLiveEntity, unknownEntity, type LiveEntity, type LiveEntityState } from '../live/entity.js';
 import {
   createLiveList,
@@ -19,7 +19,7 @@ import {
   type LiveListState,
 } from '../live/store.js';
 import { onViewer } from '../live/viewer.js';
-import { awaitSession } from './await-session.js';
+import { awaitSession, sessionFailure } from './await-session.js';
 
 export type { LiveEntityState } from '../live/entity.js';
 export type { Families, Family, LiveListState } from '../live/store.js';
@@ -43,11 +43,19 @@ export function useTrivium(): Trivium {
 /** What a server renders, and a page at first: who is signed in is between the browser and the gateway. */
 const unknownSession: Session = { status: 'unknown', viewer: null, ended: false };
 
+/** The session, why it is not known yet, and what changes it. */
+export type SessionResult = Session & { readonly error: TriviumError | undefined } & Pick<
+    Trivium,
+    'signIn' | 'signOut'
+  >;
+
+const stayUnaware = () => () => {};
+
 /**
  * The session, as it is now. If that is not known, the gateway is asked who is signed in, again and again until it
- * answers.
+ * answers; until then `error` is the last failure.
  */
-export function useSession(): Session & Pick<Trivium, 'signIn' | 'signOut'> {
+export function useSession(): SessionResult {
   const trivium = useTrivium();
   const session = useSyncExternalStore(
     trivium.onSession,
@@ -55,10 +63,15 @@ export function useSession(): Session & Pick<Trivium, 'signIn' | 'signOut'> {
     () => unknownSession,
   );
   const isUnknown = session.status === 'unknown';
-  useEffect(() => (isUnknown ? awaitSession(trivium) : undefined), [trivium, isUnknown]);
+  const wait = useCallback((listener: () => void) => awaitSession(trivium, listener), [trivium]);
+  const error = useSyncExternalStore(
+    isUnknown ? wait : stayUnaware,
+    () => sessionFailure(trivium),
+    () => undefined,
+  );
   return useMemo(
-    () => ({ ...session, signIn: trivium.signIn, signOut: trivium.signOut }),
-    [trivium, session],
+    () => ({ ...session, error, signIn: trivium.signIn, signOut: trivium.signOut }),
+    [trivium, session, error],
   );
 }
 

@@ -13,8 +13,13 @@ import { watchTrivium } from '../watched-trivium.js';
 const { trivium, watched, active } = watchTrivium();
 
 function Session() {
-  const { status, viewer, ended } = useSession();
-  return <output>{`${status} ${viewer?.email ?? 'nobody'} ${ended}`}</output>;
+  const { status, viewer, ended, error } = useSession();
+  return (
+    <>
+      {error && <p role="alert">{error.code}</p>}
+      <output>{`${status} ${viewer?.email ?? 'nobody'} ${ended}`}</output>
+    </>
+  );
 }
 
 function List({ stage }: { readonly stage?: 'IN_TRANSIT' | undefined }) {

@@ -102,6 +102,23 @@ describe.skipIf(skipBrowserTests)('the hooks of React, under StrictMode', () => 
     await expect.poll(async () => (await rows()).length).toBeGreaterThan(1);
   });
 
+  test('useSession says why it is not known yet who is signed in', async () => {
+    await page.reload();
+    const alerts = () => page.getByRole('alert').allTextContents();
+    await context.route('**/graphql', (route) => route.abort());
+    await show('session');
+    await expect.poll(alerts).toEqual(['UNREACHABLE']);
+    await context.unroute('**/graphql');
+    await context.route('**/graphql', (route) =>
+      route.fulfill({ contentType: 'text/html', body: '<p>Hello' }),
+    );
+    await expect.poll(alerts).toEqual(['NOT_GRAPHQL']);
+    expect(await output()).toBe('unknown nobody false');
+    await context.unroute('**/graphql');
+    await expect.poll(() => output()).toBe('signed-in demo@example.com false');
+    expect(await alerts()).toEqual([]);
+  });
+
   test('useLiveList does not begin anew once it is known who is signed in', async () => {
     await page.reload();
     let release = (): void => {};
