@@ -18,8 +18,8 @@ test.skipIf(skipBrowserTests)(
     const { testbed, origin, page, faults } = await openExample({ 'index.html': html, 'main.tsx': source });
     await page.goto(origin);
     await page.getByRole('button', { name: 'Sign in' }).click();
-    const emit = (type: string) =>
-      testbed.sandbox.webhooks.emitShipment({ type, shipment: { id: 'shp_first', carrier: 'ups' } });
+    const emit = (type: string, id = 'shp_first') =>
+      testbed.sandbox.webhooks.emitShipment({ type, shipment: { id, carrier: 'ups' } });
     const shown = () => page.locator('p').allInnerTexts();
     await emit('shipment.in_transit');
     await expect.poll(shown).toContain('shp_first ups');
@@ -27,6 +27,18 @@ test.skipIf(skipBrowserTests)(
     await expect.poll(shown).toContain('shp_first ups');
     await emit('shipment.delivered');
     await expect.poll(shown).not.toContain('shp_first ups');
+
+    for (let shipment = 0; shipment < 21; shipment++) await emit('shipment.in_transit', `shp_${shipment}`);
+    await page.reload();
+    await expect.poll(shown).toContain('shp_20 ups');
+    await page.route('**/graphql', (route) => route.abort());
+    await page.getByRole('button', { name: 'More' }).click();
+    await expect.poll(shown).toContain('The gateway cannot be reached.');
+    expect(await shown()).toContain('shp_20 ups');
+    await page.unroute('**/graphql');
+    await page.getByRole('button', { name: 'More' }).click();
+    await expect.poll(shown).toContain('shp_0 ups');
+    expect(await page.getByRole('alert').count()).toBe(0);
     expect(faults).toEqual([]);
   },
 );
