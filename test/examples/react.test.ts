@@ -64,6 +64,11 @@ const rows = (page: Page, section: string) => page.locator(`#${section} li`).all
 const emit = (id: string, type: string) =>
   sandbox.webhooks.emitShipment({ type: `shipment.${type}`, shipment: { id } });
 
+async function signIn(page: Page): Promise<void> {
+  await page.getByLabel('Password').fill('demo-password');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+}
+
 test.skipIf(skipBrowserTests)('compiles as it is', async () => {
   const tsc = join(dirname(require.resolve('typescript/package.json')), 'bin', 'tsc');
   const { stdout } = await run(process.execPath, [tsc], { cwd: root }).catch(
@@ -82,8 +87,7 @@ test.skipIf(skipBrowserTests)(
     await page.getByLabel('Password').fill('wrong');
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('alert').waitFor();
-    await page.getByLabel('Password').fill('demo-password');
-    await page.getByRole('button', { name: 'Sign in' }).click();
+    await signIn(page);
 
     await expect.poll(() => rows(page, 'notes')).toHaveLength(3);
     const more = page.locator('#notes').getByRole('button', { name: 'More' });
@@ -118,3 +122,18 @@ test.skipIf(skipBrowserTests)(
     expect(faults).toEqual([]);
   },
 );
+
+test.skipIf(skipBrowserTests)('says why it waits, and shows no null', async () => {
+  const page = await browser.newPage();
+  await page.route('**/graphql', (route) => route.abort());
+  await page.goto(addressOf(server));
+  await page.getByText('One moment … The gateway cannot be reached.').waitFor();
+  await page.unroute('**/graphql');
+  await signIn(page);
+  await sandbox.webhooks.emitPayment({
+    object: { id: 'pay_bare', amount: undefined, currency: undefined },
+  });
+  await expect.poll(() => rows(page, 'payments')).toContain('pay_bare');
+  await sandbox.webhooks.emitPayment({ object: { id: 'pay_whole', amount: 5, currency: 'eur' } });
+  await expect.poll(() => rows(page, 'payments')).toContain('pay_whole 5 eur');
+});

@@ -30,7 +30,9 @@ function App() {
       <LiveList family="shipments" describe={({ shipmentId, stage }) => `${shipmentId} ${stage}`} />
       <LiveList
         family="payments"
-        describe={({ paymentId, amount, currency }) => `${paymentId} ${amount} ${currency}`}
+        describe={({ paymentId, amount, currency }) =>
+          [paymentId, amount, currency].filter((part) => part !== null).join(' ')
+        }
       />
     </main>
   );
