@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Page, Route } from 'playwright-core';
 import { build, preview, type PreviewServer } from 'vite';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
 import { openProxy, type Proxy } from '../client/proxy.js';
@@ -69,6 +69,11 @@ async function signIn(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Sign in' }).click();
 }
 
+async function addNote(page: Page, title: string): Promise<void> {
+  await page.getByPlaceholder('A new note').fill(title);
+  await page.getByRole('button', { name: 'Add' }).click();
+}
+
 test.skipIf(skipBrowserTests)('compiles as it is', async () => {
   const tsc = join(dirname(require.resolve('typescript/package.json')), 'bin', 'tsc');
   const { stdout } = await run(process.execPath, [tsc], { cwd: root }).catch(
@@ -93,8 +98,7 @@ test.skipIf(skipBrowserTests)(
     const more = page.locator('#notes').getByRole('button', { name: 'More' });
     await more.evaluate((button: HTMLElement) => [1, 2].forEach(() => button.click()));
     await expect.poll(async () => (await rows(page, 'notes')).length).toBeGreaterThan(3);
-    await page.getByPlaceholder('A new note').fill('From the example');
-    await page.getByRole('button', { name: 'Add' }).click();
+    await addNote(page, 'From the example');
     await expect.poll(async () => (await rows(page, 'notes'))[0]).toBe('From the example');
 
     await emit('shp_example', 'created');
@@ -137,3 +141,49 @@ test.skipIf(skipBrowserTests)('says why it waits, and shows no null', async () =
   await sandbox.webhooks.emitPayment({ object: { id: 'pay_whole', amount: 5, currency: 'eur' } });
   await expect.poll(() => rows(page, 'payments')).toContain('pay_whole 5 eur');
 });
+
+test.skipIf(skipBrowserTests)(
+  'loses no note that is written while the first notes cannot be had',
+  async () => {
+    const page = await browser.newPage();
+    let isDown = true;
+    const asksForNotes = (route: Route) => route.request().postData()?.includes('query Notes(') ?? false;
+    await page.route('**/graphql', (route) =>
+      isDown && asksForNotes(route) ? route.abort() : route.continue(),
+    );
+    await page.goto(addressOf(server));
+    await signIn(page);
+    const again = page.locator('#notes').getByRole('button', { name: 'Try again' });
+    await again.waitFor();
+    await addNote(page, 'While they failed');
+    await expect.poll(() => page.getByLabel('Title').inputValue()).toBe('');
+    await again.waitFor();
+    isDown = false;
+    await again.click();
+    await expect.poll(async () => (await rows(page, 'notes'))[0]).toBe('While they failed');
+    expect(await page.getByRole('alert').count()).toBe(0);
+
+    // The first answer comes last.
+    let release = (): void => {};
+    const held = new Promise<void>((resolve) => (release = resolve));
+    let isHeld = false;
+    await page.route('**/graphql', async (route) => {
+      if (isHeld || !asksForNotes(route)) return route.fallback();
+      const response = await route.fetch();
+      isHeld = true;
+      await held;
+      return route.fulfill({ response });
+    });
+    await page.reload();
+    await expect.poll(() => isHeld).toBe(true);
+    await addNote(page, 'While they were slow');
+    await expect.poll(async () => (await rows(page, 'notes'))[0]).toBe('While they were slow');
+    const late = page.waitForResponse(
+      (response) => response.request().postData()?.includes('query Notes(') ?? false,
+    );
+    release();
+    await late;
+    await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 100)));
+    expect((await rows(page, 'notes'))[0]).toBe('While they were slow');
+  },
+);

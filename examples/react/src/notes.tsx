@@ -1,4 +1,4 @@
-import { useEffect, useState, type FormEvent } from 'react';
+import { useEffect, useRef, useState, type FormEvent } from 'react';
 import { CreateNoteDocument, NotesDocument, type NotesQuery } from '@trivium/client/operations';
 import { useTrivium } from '@trivium/client/react';
 
@@ -10,15 +10,24 @@ export function Notes() {
   const [page, setPage] = useState<Page>();
   const [problem, setProblem] = useState<string>();
   const [isAdding, setAdding] = useState(false);
+  const loads = useRef(0);
 
   async function load(after?: string | null) {
-    const { notes } = await trivium.query(NotesDocument, { first: 3, ...(after != null && { after }) });
-    setProblem(undefined);
-    setPage((before) => {
-      if (after == null || !before) return notes;
-      if (after !== before.pageInfo.endCursor) return before; // it is there already, after two clicks
-      return { ...notes, edges: [...before.edges, ...notes.edges] };
-    });
+    const mine = ++loads.current;
+    // The answer to an older one may lack what was written meanwhile.
+    const isNewest = () => mine === loads.current;
+    try {
+      const { notes } = await trivium.query(NotesDocument, { first: 3, ...(after != null && { after }) });
+      if (!isNewest()) return;
+      setProblem(undefined);
+      setPage((before) => {
+        if (after == null || !before) return notes;
+        if (after !== before.pageInfo.endCursor) return before; // it is there already, after two clicks
+        return { ...notes, edges: [...before.edges, ...notes.edges] };
+      });
+    } catch (error) {
+      if (isNewest()) setProblem(String(error));
+    }
   }
 
   async function create(event: FormEvent<HTMLFormElement>) {
@@ -29,18 +38,18 @@ export function Notes() {
     setProblem(createNote.errors[0]?.message);
     if (!createNote.noteEdge) return;
     const edge = createNote.noteEdge;
-    setPage((before) => before && { ...before, edges: [edge, ...before.edges] });
     form.reset();
+    if (page) setPage((before) => before && { ...before, edges: [edge, ...before.edges] });
+    else await load();
   }
 
-  const tell = (error: unknown) => setProblem(String(error));
   // Not a second time by a double click.
   async function add(event: FormEvent<HTMLFormElement>) {
     setAdding(true);
-    await create(event).catch(tell);
+    await create(event).catch((error: unknown) => setProblem(String(error)));
     setAdding(false);
   }
-  useEffect(() => void load().catch(tell), [trivium]);
+  useEffect(() => void load(), [trivium]);
 
   return (
     <section id="notes">
@@ -50,14 +59,13 @@ export function Notes() {
         <button disabled={isAdding}>Add</button>
       </form>
       {problem && <p role="alert">{problem}</p>}
+      {problem && !page && <button onClick={() => void load()}>Try again</button>}
       <ul>
         {page?.edges.map(({ node }) => (
           <li key={node.id}>{node.title}</li>
         ))}
       </ul>
-      {page?.pageInfo.hasNextPage && (
-        <button onClick={() => void load(page.pageInfo.endCursor).catch(tell)}>More</button>
-      )}
+      {page?.pageInfo.hasNextPage && <button onClick={() => void load(page.pageInfo.endCursor)}>More</button>}
     </section>
   );
 }
