@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -100,12 +100,19 @@ test.for(examplesIn('ts', 'NotesDocument').map(titled))(
 
 const codegenConfig = examplesIn('ts', 'CodegenConfig')[0]!.text;
 
-/** Generates `src/gql.ts` from a document, as configured in the page; returns the project's folder. */
-async function generate(document: string): Promise<string> {
-  const folder = createProject({ 'codegen.ts': codegenConfig, 'src/own.graphql': document });
+/** Generates types from a document, as configured in the page or otherwise; returns the project's folder. */
+async function generate(document: string, config = codegenConfig): Promise<string> {
+  const folder = createProject({ 'codegen.ts': config, 'src/own.graphql': document });
   const cli = join(dirname(require.resolve('@graphql-codegen/cli/package.json')), 'cjs', 'bin.js');
   await runTool(folder, cli, '--config', 'codegen.ts');
   return folder;
+}
+
+/** The packages that a generated file imports. */
+function packagesIn(folder: string, file: string): readonly string[] {
+  const text = readFileSync(join(folder, file), 'utf8');
+  const found = Array.from(text.matchAll(/ from ["']([^."'][^"']*)["']/g), ([, name]) => name!);
+  return [...new Set(found)].toSorted();
 }
 
 test('the codegen configuration generates types, also of documents that use the shipped fragments', async () => {
@@ -121,10 +128,24 @@ test('the codegen configuration generates types, also of documents that use the 
   `;
   writeFileSync(join(folder, 'src/main.ts'), source);
   expect(await typeFaults(folder, 'src/main.ts')).toBe('');
+  // What is not installed by name is not found under pnpm, or Yarn's Plug'n'Play.
+  expect(packagesIn(folder, 'src/gql.ts')).toEqual(['@trivium/client']);
   const { stdout } = await run(tsx[0], [tsx[1], 'src/main.ts'], { cwd: folder });
   const token = await testbed.signIn();
   for (const query of JSON.parse(stdout) as readonly string[])
     expect((await testbed.ask(query, {}, token)).errors).toBeUndefined();
+});
+
+test('what the preset `client` generates imports no package but those that the page has installed', async () => {
+  const configured = codegenConfig
+    .replace("'src/gql.ts'", "'src/gql/'")
+    .replace("plugins: ['typescript-operations', 'typed-document-node']", "preset: 'client'");
+  const folder = await generate('query Own { shipments { nodes { ...ShipmentParts } } }', configured);
+  const files = readdirSync(join(folder, 'src/gql'));
+  const found = new Set(files.flatMap((file) => packagesIn(folder, join('src/gql', file))));
+  const { text } = pageOf('docs/clients/other.md');
+  expect(found.size).toBeGreaterThan(0);
+  for (const name of found) expect(text).toContain(`\`${name}\``);
 });
 
 test('Relay compiles with the types of scalars, when configured as described', async () => {
