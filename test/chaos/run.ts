@@ -10,6 +10,7 @@ import { createRandom, type Random } from './random.js';
 import { endingsOf, trafficOf, type Report } from './report.js';
 import { isKnownNow } from './sender.js';
 import { fetchReadModels } from './read-models.js';
+import { retry } from '../../src/lib/async/retry.js';
 import type { Subscriber } from './subscriber.js';
 
 /** One run on one engine. */
@@ -102,6 +103,9 @@ export async function runChaos(run: RunOptions): Promise<Report> {
   }
 }
 
+/** A connection may be cut. In milliseconds. */
+const pauseFor = (failures: number) => (failures < 5 ? 1_000 : undefined);
+
 /** Collects the evidence again until it shows no fault, or time is up: subscribers may still be catching up. */
 async function settle(
   cluster: Cluster,
@@ -115,7 +119,7 @@ async function settle(
     const evidence = {
       sent: senders.sent,
       contents: await readContents(cluster.databaseUrl),
-      readModels: await fetchReadModels(cluster.replicas[0]!.url, token),
+      readModels: await retry(() => fetchReadModels(cluster.replicas[0]!.url, token), { pauseMs: pauseFor }),
       subscribers: [...subscribers, ...(others?.visitors.subscribers ?? []), ...(company?.subscribers ?? [])],
       bookings: others?.booker.bookings() ?? [],
     };
