@@ -14,7 +14,7 @@ const longest = [
   'test/server/balance/operations.test.ts',
   'test/console/explorer.test.ts',
   'test/events/relay/cluster.test.ts',
-  'test/domains/appointments/booking/booking-ledger.test.ts',
+  'test/domains/appointments/booking/bookings.test.ts',
   'test/domains/notes/paging/note-lists.test.ts',
   'test/relay/upstream.test.ts',
   'test/domains/payments/rotation.test.ts',

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createAppointmentsClient } from './domains/appointments/service/client.js';
-import { createLedger } from './domains/appointments/booking/booking-ledger.js';
+import { Bookings } from './domains/appointments/booking/bookings.js';
 import { createAppointments } from './domains/appointments/appointments.js';
 import { LightAbortController } from './lib/async/abort.js';
 import { systemClock, type Clock } from './lib/clock.js';
@@ -130,7 +130,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
     const appointmentsClient = begun(
       createAppointmentsClient({ ...upstreams.appointments, ...calls, keyv, database }),
     );
-    const ledger = begun(createLedger({ client: appointmentsClient, database, clock, telemetry }));
+    const bookings = begun(new Bookings({ client: appointmentsClient, database, clock, telemetry }));
     const paymentsClient = begun(createPaymentsClient({ ...upstreams.payments, ...calls }));
 
     const grants = new Grants(config.grants ?? new Map());
@@ -186,7 +186,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
       {
         sessions,
         grantsOf: (email) => grants.of(email),
-        ledger,
+        bookings,
         paymentsClient,
         webhookSecrets,
         webhookEndpoints: createEndpoints(webhookSecrets, () => address),

@@ -87,7 +87,7 @@ export type MakeContext = (request: OperationRequest) => Context;
 type SharedName =
   | 'sessions'
   | 'grantsOf'
-  | 'ledger'
+  | 'bookings'
   | 'paymentsClient'
   | 'webhookSecrets'
   | 'webhookEndpoints'

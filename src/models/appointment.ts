@@ -1,8 +1,8 @@
-/** A booking made through this gateway (`apis/appointments.md` §2), as the ledger keeps it. */
+/** A booking made through this gateway (`apis/appointments.md` §2). */
 export interface Appointment {
   readonly kind: 'Appointment';
-  /** The ledger's id, a UUID: the service's own may never be known. */
-  readonly ledgerId: string;
+  /** Our own id, a UUID: the service's own may never be known. */
+  readonly bookingId: string;
   readonly upstreamId: string | null;
   readonly status: 'BOOKED' | 'CANCELLED' | 'FULFILLED' | 'NOSHOW';
   readonly start: string;

@@ -29,7 +29,7 @@ export interface Environment {
   /** A folder for files, which is deleted at the end. */
   readonly folder: string;
   start(options: Start): Promise<Server>;
-  /** Starts a file in `test/bench`, with the upstream's address and a path for a ledger of its own. */
+  /** Starts a file in `test/bench`, with the upstream's address and a path for bookings of its own. */
   startFile(file: string, options?: FileStart): Promise<Server>;
   /** Starts the built gateway as `npm start` does, with all grants for everybody. */
   startGateway(options: GatewayStart): Promise<Server>;
@@ -89,7 +89,7 @@ export async function withEnvironment<T>(run: (environment: Environment) => Prom
           args: [...flags, ...more, `test/bench/${file}`],
           env: {
             UPSTREAM: upstream.url,
-            LEDGER: join(folder, `ledger-${(files += 1)}.db`),
+            BOOKINGS: join(folder, `bookings-${(files += 1)}.db`),
             DATABASE: database.includes('://') ? database : join(folder, database),
             ...env,
           },

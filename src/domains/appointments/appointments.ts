@@ -15,7 +15,7 @@ export interface Appointments {
    * The one with this id, of this user where one is given; null where there is none. Requests of the same tick are read
    * together, and repeated ones share one read.
    */
-  find(ledgerId: string, userId?: string): Promise<Appointment | null>;
+  find(bookingId: string, userId?: string): Promise<Appointment | null>;
 }
 
 const maxIds = 100;
@@ -50,13 +50,13 @@ class OperationAppointments implements Appointments {
     }
   }
 
-  find(ledgerId: string, userId?: string): Promise<Appointment | null> {
+  find(bookingId: string, userId?: string): Promise<Appointment | null> {
     this.loaders ??= new Map();
     const loader =
       this.loaders.get(userId) ??
       new DataLoader((ids: readonly string[]) => this.readAll(ids, userId), { maxBatchSize: maxIds });
     this.loaders.set(userId, loader);
-    return loader.load(ledgerId);
+    return loader.load(bookingId);
   }
 
   private async readAll(ids: readonly string[], userId: string | undefined): Promise<(Appointment | null)[]> {

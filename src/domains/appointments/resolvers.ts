@@ -13,14 +13,14 @@ import type { CursorPlace, Cursors } from '../../graphql/cursors.js';
 import type { PageArguments } from '../../graphql/page-size.js';
 import { toGlobalId } from '../../graphql/global-id.js';
 import { readBooking } from './validation.js';
-import type { Ledger } from './booking/booking-ledger.js';
+import type { Bookings } from './booking/bookings.js';
 import type { BookingPosition, BookingQuery } from './store/list-bookings.js';
 import type { Appointment } from '../../models/appointment.js';
 import type { Appointments } from './appointments.js';
 
 /** The context of the appointment resolvers. */
 export interface AppointmentsContext extends OperationContext {
-  readonly ledger: Ledger;
+  readonly bookings: Pick<Bookings, 'book'>;
   readonly appointments: Appointments;
   readonly cursors: Cursors;
 }
@@ -35,7 +35,7 @@ export const appointmentsResolvers: Resolvers<AppointmentsContext> = {
     createAppointment: (_, { input }, context) => createAppointment(input, context),
   },
   Appointment: {
-    id: ({ ledgerId }) => toGlobalId('Appointment', ledgerId),
+    id: ({ bookingId }) => toGlobalId('Appointment', bookingId),
   },
   Reference: {
     resourceType: ({ reference }) => reference.slice(0, reference.indexOf('/')),
@@ -45,8 +45,8 @@ export const appointmentsResolvers: Resolvers<AppointmentsContext> = {
 
 /** Bookings by the id in their global id: the caller's own, or anybody's with `APPOINTMENTS_READ`; else null. */
 export const appointmentNodes = {
-  Appointment: (ledgerId: string, context: AppointmentsContext): Promise<Appointment | null> =>
-    context.appointments.find(ledgerId, readableUser(requireCaller(context))),
+  Appointment: (bookingId: string, context: AppointmentsContext): Promise<Appointment | null> =>
+    context.appointments.find(bookingId, readableUser(requireCaller(context))),
 };
 
 type BookingFilter = Pick<BookingQuery, 'status' | 'participant' | 'from' | 'to'>;
@@ -87,7 +87,7 @@ async function createAppointment(
   const booking = readBooking(input);
   if ('errors' in booking) return booking;
   const { userId, email } = caller;
-  const result = await context.ledger.book({ userId, email, ...booking, signal: context.signal });
+  const result = await context.bookings.book({ userId, email, ...booking, signal: context.signal });
   if ('conflict' in result)
     return {
       errors: [
@@ -126,8 +126,8 @@ function toStored(dateTime: string | null | undefined): string | undefined {
   return dateTime == null ? undefined : instant(dateTime)!;
 }
 
-function pack({ bookedAt, ledgerId }: Appointment): readonly [string, string] {
-  return [bookedAt, ledgerId];
+function pack({ bookedAt, bookingId }: Appointment): readonly [string, string] {
+  return [bookedAt, bookingId];
 }
 
 function unpack([bookedAt, id]: ReturnType<typeof pack>): BookingPosition {

@@ -52,7 +52,7 @@ export interface WebhookSecretTable {
   readonly changed_at: number;
 }
 
-/** The ledger of bookings: a row is written before the call of the service, and settled after it. */
+/** A booking: its row is written before the call of the service, and settled after it. */
 export interface BookingTable {
   readonly id: string;
   readonly user_id: string;

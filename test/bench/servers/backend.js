@@ -10,9 +10,9 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { Pool } from 'undici';
 
 /**
- * The backend of the hand-written handlers and the peers' resolvers: sessions, the notes service and the ledger of
- * bookings, each as simple as possible. It uses none of the gateway's code. With `TUNED`, it also keeps what recurs, and
- * commits together what waits, as the gateway does.
+ * The backend of the hand-written handlers and the peers' resolvers: sessions, the notes service and the bookings,
+ * each as simple as possible. It uses none of the gateway's code. With `TUNED`, it also keeps what recurs, and commits
+ * together what waits, as the gateway does.
  */
 const tuned = process.env.TUNED !== undefined;
 const { hostname, origin } = new URL(process.env.UPSTREAM);
@@ -104,16 +104,16 @@ async function obtainToken() {
   return (await call('POST', '/issuer/oauth/token', undefined, body)).access_token;
 }
 
-const ledger = new DatabaseSync(process.env.LEDGER);
-ledger.exec(`pragma journal_mode = wal; pragma synchronous = full;
+const bookings = new DatabaseSync(process.env.BOOKINGS);
+bookings.exec(`pragma journal_mode = wal; pragma synchronous = full;
   create table if not exists bookings (id text primary key, user_id text, body text, state text, upstream_id text, booked_at integer)`);
-process.on('exit', () => ledger.close()); // this also protects it from garbage collection
-const insert = ledger.prepare(`insert into bookings values (?, ?, ?, 'PENDING', null, ?)`);
-const settle = ledger.prepare(`update bookings set state = 'CONFIRMED', upstream_id = ? where id = ?`);
+process.on('exit', () => bookings.close()); // this also protects it from garbage collection
+const insert = bookings.prepare(`insert into bookings values (?, ?, ?, 'PENDING', null, ?)`);
+const settle = bookings.prepare(`update bookings set state = 'CONFIRMED', upstream_id = ? where id = ?`);
 
 let waiting;
 
-/** Runs a statement of the ledger; if tuned, in one transaction with all that came in the same turn of the event loop. */
+/** Runs a statement of the bookings; if tuned, in one transaction with all that came in the same turn of the event loop. */
 function write(statement, ...values) {
   if (!tuned) return void statement.run(...values);
   return new Promise((resolve) => {
@@ -125,9 +125,9 @@ function write(statement, ...values) {
 function commit() {
   const runs = waiting;
   waiting = undefined;
-  ledger.exec('begin immediate');
+  bookings.exec('begin immediate');
   const done = runs.map((run) => run());
-  ledger.exec('commit');
+  bookings.exec('commit');
   for (const resolve of done) resolve();
 }
 

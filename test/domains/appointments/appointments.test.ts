@@ -39,7 +39,7 @@ describe.each(engines)('appointments with long texts on %s', (_, freshUrl) => {
   test('are found together, each once, and read in steps', async () => {
     const { within, lengths } = await start();
     const appointments = within();
-    const ids = ['none', ...given, ...given].map((one) => (typeof one === 'string' ? one : one.ledgerId));
+    const ids = ['none', ...given, ...given].map((one) => (typeof one === 'string' ? one : one.bookingId));
     const found = await Promise.all(ids.map((id) => appointments.find(id)));
     expect(found).toEqual([null, ...given, ...given]);
     expect(await Promise.all(ids.map((id) => appointments.find(id)))).toEqual(found);
@@ -59,7 +59,7 @@ describe.each(engines)('appointments with long texts on %s', (_, freshUrl) => {
     const { within, lengths } = await start();
     await expect(within(5).list(page)).rejects.toMatchObject(tooComplex);
     const appointments = within(5);
-    const found = await Promise.allSettled(given.map(({ ledgerId }) => appointments.find(ledgerId)));
+    const found = await Promise.allSettled(given.map(({ bookingId }) => appointments.find(bookingId)));
     for (const one of found) expect(one).toMatchObject({ reason: tooComplex });
     expect(Math.max(...lengths)).toBeLessThan(mebibyte);
   });
@@ -72,7 +72,7 @@ describe.each(engines)('appointments with long texts on %s', (_, freshUrl) => {
       if (lengths.length === 2) await bookings.erase(longBookings[1]!);
       return next(work);
     };
-    const others = given.filter(({ ledgerId }) => ledgerId !== 'b1');
+    const others = given.filter(({ bookingId }) => bookingId !== 'b1');
     expect(await read(reads).list(page)).toEqual(others);
   });
 });

@@ -52,7 +52,7 @@ describe.skipIf(noPostgres)(
         const replica = await startReplica(sandbox, await startProxy(await createMigratedDatabase()));
         onTestFinished(() => replica.stop());
         const book = () =>
-          replica.ledger.book(requestOf({ ...(idempotencyKey !== undefined && { idempotencyKey }) }));
+          replica.bookings.book(requestOf({ ...(idempotencyKey !== undefined && { idempotencyKey }) }));
         const list = () => replica.read().list({ backward: false, limit: 100 });
 
         await expect(book()).rejects.toThrow(inDoubt);

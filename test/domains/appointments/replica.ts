@@ -1,9 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { createAppointmentsClient } from '../../../src/domains/appointments/service/client.js';
-import {
-  type BookingRequest,
-  createLedger,
-} from '../../../src/domains/appointments/booking/booking-ledger.js';
+import { type BookingRequest, Bookings } from '../../../src/domains/appointments/booking/bookings.js';
 import type { Appointment } from '../../../src/models/appointment.js';
 import { createAppointments } from '../../../src/domains/appointments/appointments.js';
 import type { Clock } from '../../../src/lib/clock.js';
@@ -49,15 +46,15 @@ export type Replica = Awaited<ReturnType<typeof startReplica>>;
 
 /** Books through a replica; rejects if the booking is refused or conflicts with another. */
 export async function bookedBy(
-  { ledger }: Pick<Replica, 'ledger'>,
+  { bookings }: Pick<Replica, 'bookings'>,
   more?: Partial<BookingRequest>,
 ): Promise<Appointment> {
-  const result = await ledger.book(requestOf(more));
+  const result = await bookings.book(requestOf(more));
   if (!('appointment' in result)) throw new Error(`Not booked: ${JSON.stringify(result)}`);
   return result.appointment;
 }
 
-/** Starts one replica's ledger, client and database; `url` is the database's address. */
+/** Starts one replica's bookings, client and database; `url` is the database's address. */
 export async function startReplica(
   sandbox: Sandbox,
   url: string,
@@ -80,7 +77,7 @@ export async function startReplica(
   const appointmentsOf = createAppointments({ database });
   return {
     database,
-    ledger: createLedger({ client, database, clock, telemetry, timeoutMs }),
+    bookings: new Bookings({ client, database, clock, telemetry, timeoutMs }),
     /** The appointments as a new operation reads them. */
     read: (mebibytes?: number) => appointmentsOf(new Reads(new LightAbortController(), mebibytes)),
     async stop() {

@@ -77,7 +77,7 @@ function contextOf(
   caller: AppointmentsContext['caller'],
   appointments: AppointmentsContext['appointments'],
 ): AppointmentsContext {
-  return { caller, ledger: replica.ledger, appointments, cursors, signal: new LightAbortController() };
+  return { caller, bookings: replica.bookings, appointments, cursors, signal: new LightAbortController() };
 }
 
 const create = `mutation ($input: CreateAppointmentInput!) { createAppointment(input: $input) {

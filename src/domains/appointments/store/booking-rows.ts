@@ -90,7 +90,7 @@ export function participantsOf({ participants }: Pick<Booking, 'participants'>):
 export function toAppointment(booking: Booking): Appointment {
   return {
     kind: 'Appointment',
-    ledgerId: booking.id,
+    bookingId: booking.id,
     upstreamId: booking.upstream_id === null ? null : fromKeyText(booking.upstream_id),
     status: booking.status as Appointment['status'],
     start: booking.start_text,

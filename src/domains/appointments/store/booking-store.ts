@@ -20,7 +20,7 @@ export class BookingInDoubt extends Error {
 /** So many bookings are stored at a time: half of the connections that write, so that those that hang leave the others. */
 const maxAtOnce = 2;
 
-/** The rows of the appointments ledger. Users have turns: the bookings of one do not hold up those of another. */
+/** The rows of the bookings. Users have turns: the bookings of one do not hold up those of another. */
 export class BookingStore {
   private readonly database: Database;
   private readonly limited = createConcurrencyLimit(maxAtOnce);

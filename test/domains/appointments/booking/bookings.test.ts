@@ -5,7 +5,7 @@ import type { FaultAction } from '../../../../src/sandbox/faults.js';
 import { type Sandbox, startSandbox } from '../../../../src/sandbox/sandbox.js';
 import { engines, noPostgres } from '../../../support/engines.js';
 import { createMigratedDatabase } from '../../../support/postgres.js';
-import { ledgerContract } from './booking-ledger.contract.js';
+import { bookingsContract } from './bookings.contract.js';
 import {
   bookedBy,
   leavePending,
@@ -17,9 +17,9 @@ import {
   startReplica,
 } from '../replica.js';
 
-describe.each(engines)('the ledger on %s', (_, freshUrl) => ledgerContract(freshUrl));
+describe.each(engines)('bookings on %s', (_, freshUrl) => bookingsContract(freshUrl));
 
-describe.skipIf(noPostgres)('replicas of the ledger on postgres', () => {
+describe.skipIf(noPostgres)('replicas that book on postgres', () => {
   const idempotencyKey = 'k';
   let sandbox: Sandbox;
   let url: string;
@@ -56,7 +56,7 @@ describe.skipIf(noPostgres)('replicas of the ledger on postgres', () => {
     fail({ kind: 'delay', ms: 500 });
     const first = bookedBy(one, { idempotencyKey });
     await posted(1);
-    expect(await two.ledger.book(requestOf({ idempotencyKey, appointment: other }))).toEqual({
+    expect(await two.bookings.book(requestOf({ idempotencyKey, appointment: other }))).toEqual({
       conflict: true,
     });
     expect((await first).confirmation).toBe('CONFIRMED');
@@ -67,7 +67,7 @@ describe.skipIf(noPostgres)('replicas of the ledger on postgres', () => {
     const first = bookedBy(one, { idempotencyKey });
     await posted(1);
     const [conflicting, waiting] = await Promise.all([
-      two.ledger.book(requestOf({ idempotencyKey, appointment: other })),
+      two.bookings.book(requestOf({ idempotencyKey, appointment: other })),
       bookedBy(two, { idempotencyKey }),
     ]);
     expect([conflicting, waiting]).toEqual([{ conflict: true }, await first]);
@@ -76,7 +76,7 @@ describe.skipIf(noPostgres)('replicas of the ledger on postgres', () => {
 
   test('wait for a booking on another replica, and book if that one is refused', async () => {
     fail({ kind: 'delay', ms: 500, act: { kind: 'answer', status: 422 } });
-    const first = one.ledger.book(requestOf({ idempotencyKey }));
+    const first = one.bookings.book(requestOf({ idempotencyKey }));
     await posted(1);
     const waiting = bookedBy(two, { idempotencyKey });
     expect(await first).toEqual({ refused: 422 });
@@ -87,7 +87,7 @@ describe.skipIf(noPostgres)('replicas of the ledger on postgres', () => {
   test('book nothing after that for an operation that ended while it waited, but for one that goes on', async () => {
     const refuseLater = () => fail({ kind: 'delay', ms: 500, act: { kind: 'answer', status: 422 } });
     refuseLater();
-    const first = one.ledger.book(requestOf({ idempotencyKey }));
+    const first = one.bookings.book(requestOf({ idempotencyKey }));
     await posted(1);
     const signal = new LightAbortController();
     const ending = bookedBy(two, { idempotencyKey, signal });
@@ -96,7 +96,7 @@ describe.skipIf(noPostgres)('replicas of the ledger on postgres', () => {
     expect([await first, postsOf(sandbox)]).toEqual([{ refused: 422 }, 1]);
 
     refuseLater();
-    const again = one.ledger.book(requestOf({ idempotencyKey }));
+    const again = one.bookings.book(requestOf({ idempotencyKey }));
     await posted(2);
     const ended = bookedBy(two, { idempotencyKey, signal });
     const goingOn = bookedBy(two, { idempotencyKey, signal: new LightAbortController() });

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { NotSent, type NewAppointment } from '../../../../src/domains/appointments/service/client.js';
-import type { BookingRequest } from '../../../../src/domains/appointments/booking/booking-ledger.js';
+import type { BookingRequest } from '../../../../src/domains/appointments/booking/bookings.js';
 import { type Sandbox, startSandbox } from '../../../../src/sandbox/sandbox.js';
 import {
   appointment,
@@ -16,8 +16,8 @@ import {
   startReplica,
 } from '../replica.js';
 
-/** The tests of the ledger that hold on every engine; `freshUrl` gives the address of a new, empty database. */
-export function ledgerContract(freshUrl: () => Promise<string>): void {
+/** The tests of the bookings that hold on every engine; `freshUrl` gives the address of a new, empty database. */
+export function bookingsContract(freshUrl: () => Promise<string>): void {
   let sandbox: Sandbox;
   let url: string;
   let replica: Replica;
@@ -36,7 +36,7 @@ export function ledgerContract(freshUrl: () => Promise<string>): void {
   afterEach(() => replica.stop());
 
   const posts = () => postsOf(sandbox) - before;
-  const book = (more?: Partial<BookingRequest>, by = replica) => by.ledger.book(requestOf(more));
+  const book = (more?: Partial<BookingRequest>, by = replica) => by.bookings.book(requestOf(more));
   const booked = (more?: Partial<BookingRequest>, by = replica) => bookedBy(by, more);
   const fail = (act: Parameters<Sandbox['faults']['add']>[0]['act'], times = 1) =>
     sandbox.faults.add({ service: 'appointments', times, act });
@@ -60,7 +60,7 @@ export function ledgerContract(freshUrl: () => Promise<string>): void {
     const upstream = sandbox.appointments.booked.at(-1)!;
     expect(made).toEqual({
       kind: 'Appointment',
-      ledgerId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      bookingId: expect.stringMatching(/^[0-9a-f-]{36}$/),
       upstreamId: upstream.id,
       ...appointment,
       bookedAt: expect.stringMatching(/Z$/),
@@ -73,8 +73,8 @@ export function ledgerContract(freshUrl: () => Promise<string>): void {
       'needs-action',
     ]);
     expect(await list()).toEqual([made]);
-    expect(await replica.read().find(made.ledgerId, 'user_1')).toEqual(made);
-    expect(await replica.read().find(made.ledgerId, 'user_2')).toBeNull();
+    expect(await replica.read().find(made.bookingId, 'user_1')).toEqual(made);
+    expect(await replica.read().find(made.bookingId, 'user_2')).toBeNull();
     expect(await replica.read().find('no\0id')).toBeNull();
   });
 
@@ -88,7 +88,7 @@ export function ledgerContract(freshUrl: () => Promise<string>): void {
 
   test('makes a new booking for each request without a key', async () => {
     const [one, two] = [await booked(), await booked()];
-    expect([one.ledgerId === two.ledgerId, posts()]).toEqual([false, 2]);
+    expect([one.bookingId === two.bookingId, posts()]).toEqual([false, 2]);
   });
 
   test('gives the first answer again for the same key and input', async () => {
@@ -259,11 +259,11 @@ export function ledgerContract(freshUrl: () => Promise<string>): void {
     await sandbox.clock.advance(callMs);
     const made = await inProgress;
     expect(made.confirmation).toBe('CONFIRMED');
-    await replica.ledger.stop();
+    await replica.bookings.stop();
     replica = await startReplica(sandbox, url);
     await letPass(replica, 7_000);
     const again = await booked({ idempotencyKey: 'k' });
-    expect([again.ledgerId, again.confirmation, posts()]).toEqual([made.ledgerId, 'UNCONFIRMED', 1]);
+    expect([again.bookingId, again.confirmation, posts()]).toEqual([made.bookingId, 'UNCONFIRMED', 1]);
   });
 
   test('settles the bookings in progress before it stops, with shorter pauses between retries', async () => {
@@ -271,9 +271,9 @@ export function ledgerContract(freshUrl: () => Promise<string>): void {
     const inProgress = booked();
     await expect.poll(posts, { timeout: 10_000 }).toBe(1);
     const restoreTable = await hideTable();
-    const stopped = replica.ledger.stop();
+    const stopped = replica.bookings.stop();
     await sandbox.clock.advance(callMs);
-    await sleep(700); // after which a retry of a ledger that goes on would be a second away
+    await sleep(700); // after which a retry of bookings that go on would be a second away
     await restoreTable();
     await stopped;
     expect(await list()).toEqual([await inProgress]);
@@ -289,7 +289,7 @@ export function ledgerContract(freshUrl: () => Promise<string>): void {
     const made = await inProgress;
     await sleep(3_500); // after which the pauses are longer than it takes to stop
     await restoreTable();
-    await replica.ledger.stop();
+    await replica.bookings.stop();
     expect(await list()).toEqual([made]);
   });
 
@@ -300,6 +300,6 @@ export function ledgerContract(freshUrl: () => Promise<string>): void {
     }));
     const made = await booked({ appointment: { ...appointment, participants } });
     const found = await replica.read().list({ participant: 'Patient/2499', backward: false, limit: 5 });
-    expect(found.map(({ ledgerId }) => ledgerId)).toEqual([made.ledgerId]);
+    expect(found.map(({ bookingId }) => bookingId)).toEqual([made.bookingId]);
   });
 }

@@ -34,19 +34,6 @@ export interface BookingRequest {
 /** A booking that was, or may have been, made; or a refusal (4xx); or a key used before with another input. */
 export type BookingResult = { readonly appointment: Appointment } | Refused | { readonly conflict: true };
 
-/** Books appointments, and keeps what was booked. */
-export interface Ledger {
-  /**
-   * Books once. If its user has given the same key and input before, returns the first answer and posts nothing; while
-   * the first request is under way, here or on another replica, it waits. If the outcome cannot be known, the
-   * appointment is `UNCONFIRMED`, and is never posted again. A known outcome is returned even while the database is
-   * down, and written once it is back. Rejects only if nothing was booked for this request.
-   */
-  book(request: BookingRequest): Promise<BookingResult>;
-  /** Waits some seconds for the bookings under way, with or without their clients, to be made and written. */
-  stop(): Promise<void>;
-}
-
 /** The operation ended first: while it waited for another booking with its key, say, its client has gone. */
 class NotBegun extends GatewayError {
   constructor() {
@@ -61,37 +48,40 @@ const settlingMs = 5_000;
 /** Short enough to be over before the process is killed, even after the longest drain. */
 const patienceMs = 3_000;
 
-interface LedgerOptions {
+interface BookingsOptions {
   readonly client: AppointmentsClient;
   readonly database: Database;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
+  /** Each booking has this time of its own, and goes on when its client disconnects. */
   readonly timeoutMs?: number;
 }
 
-/** A ledger; each booking has `timeoutMs` of its own, and goes on when its client disconnects. */
-export function createLedger(options: LedgerOptions): Ledger {
-  return new BookingLedger(options);
-}
-
-class BookingLedger implements Ledger {
-  readonly #options: LedgerOptions;
+/** Books appointments, and keeps what was booked. */
+export class Bookings {
+  readonly #options: BookingsOptions;
   readonly #timeoutMs: number;
   readonly #pendingMs: number;
-  readonly #bookings: BookingStore;
+  readonly #rows: BookingStore;
   readonly #outcomes: OutcomeWriter;
   readonly #requests = createRequestsUnderWay<BookingResult>();
   readonly #underWay = new Set<Promise<unknown>>();
 
-  constructor(options: LedgerOptions) {
+  constructor(options: BookingsOptions) {
     this.#options = options;
     const { database, telemetry, timeoutMs = bookingMs } = options;
     this.#timeoutMs = timeoutMs;
     this.#pendingMs = timeoutMs + settlingMs;
-    this.#bookings = new BookingStore(database);
+    this.#rows = new BookingStore(database);
     this.#outcomes = new OutcomeWriter(telemetry);
   }
 
+  /**
+   * Books once. If its user has given the same key and input before, returns the first answer and posts nothing; while
+   * the first request is under way, here or on another replica, it waits. If the outcome cannot be known, the
+   * appointment is `UNCONFIRMED`, and is never posted again. A known outcome is returned even while the database is
+   * down, and written once it is back. Rejects only if nothing was booked for this request.
+   */
   book(request: BookingRequest): Promise<BookingResult> {
     const id = randomUUID();
     const result = this.#begin(request, id);
@@ -102,6 +92,7 @@ class BookingLedger implements Ledger {
     return result;
   }
 
+  /** Waits some seconds for the bookings under way, with or without their clients, to be made and written. */
   async stop(): Promise<void> {
     this.#outcomes.retryNow();
     await Promise.race([Promise.all(this.#underWay), pause(patienceMs, undefined, { ref: false })]);
@@ -143,7 +134,7 @@ class BookingLedger implements Ledger {
 
   /** Deletes a row stored too late: the call could outlast those who wait, and the client may have booked again. */
   async #eraseLate(booking: Booking): Promise<Error> {
-    await this.#outcomes.settle(booking.id, () => this.#bookings.erase(booking));
+    await this.#outcomes.settle(booking.id, () => this.#rows.erase(booking));
     return new Error('The database took too long to store the booking.');
   }
 
@@ -152,12 +143,12 @@ class BookingLedger implements Ledger {
     if (signal?.aborted) throw new NotBegun();
     const isLate = () => this.#options.clock.now() > booking.booked_at + settlingMs;
     try {
-      const kept = await this.#bookings.insert(booking, isLate);
+      const kept = await this.#rows.insert(booking, isLate);
       if (kept && isLate()) throw await this.#eraseLate(booking);
       return kept;
     } catch (error) {
       if (error instanceof BookingInDoubt)
-        await this.#outcomes.settle(booking.id, () => this.#bookings.undo(booking));
+        await this.#outcomes.settle(booking.id, () => this.#rows.undo(booking));
       throw error;
     }
   }
@@ -166,12 +157,12 @@ class BookingLedger implements Ledger {
   async #postAndSettle(booking: Booking, request: BookingRequest): Promise<BookingResult> {
     const outcome = await this.#post(request).catch((error: unknown) => ({ error }));
     if ('error' in outcome || 'refused' in outcome) {
-      await this.#outcomes.settle(booking.id, () => this.#bookings.erase(booking));
+      await this.#outcomes.settle(booking.id, () => this.#rows.erase(booking));
       if ('error' in outcome) throw outcome.error;
       return { refused: outcome.refused };
     }
     const { state, upstreamId } = outcome;
-    await this.#outcomes.settle(booking.id, () => this.#bookings.settle(booking, state, upstreamId));
+    await this.#outcomes.settle(booking.id, () => this.#rows.settle(booking, state, upstreamId));
     return { appointment: { ...toAppointment({ ...booking, state }), upstreamId } };
   }
 
@@ -198,7 +189,7 @@ class BookingLedger implements Ledger {
   /** The result of another booking with this key, once known; undefined if there is none. Only reads while it waits. */
   async #outcomeOf({ userId, key, inputDigest }: Keyed): Promise<BookingResult | undefined> {
     for (;;) {
-      const other = await this.#bookings.withKey(userId, key);
+      const other = await this.#rows.withKey(userId, key);
       if (!other) return undefined;
       if (other.input_digest !== inputDigest) return { conflict: true };
       if (!this.#mayBeUnderWay(other)) return { appointment: toAppointment(other) };
