@@ -40,7 +40,7 @@ export function createBoundedServer(
   next: RequestListener,
   onRequest: RequestListener = () => undefined,
 ): Server {
-  const inTurn = (handle: RequestListener) => oneAtATime(admission.ledger, callerOfRequest, handle, laneOf);
+  const inTurn = (handle: RequestListener) => oneAtATime(admission.ledger, callerOfRequest, laneOf, handle);
   const begin = inTurn(next);
   const bounded = boundHeaders(refuseEarly, (request, response) => {
     onRequest(request, response);

@@ -247,11 +247,6 @@ export function createMetrics() {
       write({ name, type: 'gauge', help, labels: [] }, () => [`${name} ${read()}`]);
     },
 
-    /** As `gauge`, for what only grows. */
-    counter(name: `${Name}_total`, help: string, read: () => number): void {
-      write({ name, type: 'counter', help, labels: [] }, () => [`${name} ${read()}`]);
-    },
-
     /** All of them so far, in order of registration, but for those of the process. */
     described: (): readonly DescribedMetric[] => [...described.values()],
 

@@ -88,8 +88,8 @@ export class IncomingRequest extends IncomingMessage {
 export function createRequestClass(
   { ledger, toRead, toTake }: Pick<Admission, 'ledger' | 'toRead' | 'toTake'>,
   callerOf: (request: IncomingMessage) => string,
-  laneOf = callerOf,
-  reading?: Pick<ReadingTurns, 'note'>,
+  laneOf: (request: IncomingMessage) => string,
+  reading: Pick<ReadingTurns, 'note'>,
 ): typeof IncomingRequest {
   return class extends IncomingRequest {
     private arriving: Holding | undefined;
@@ -115,7 +115,7 @@ export function createRequestClass(
     }
 
     protected override pushOn(block: Buffer): boolean {
-      reading?.note(this.socket);
+      reading.note(this.socket);
       return super.pushOn(block);
     }
 

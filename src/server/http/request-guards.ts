@@ -124,8 +124,8 @@ const begunPerTurn = 32;
 export function oneAtATime(
   ledger: MemoryLedger,
   callerOf: (request: IncomingMessage) => string,
+  laneOf: (request: IncomingMessage) => string,
   next: RequestListener,
-  laneOf = callerOf,
 ): RequestListener {
   const pace = new Pace(begunPerTurn);
   const waitingOf = new WeakMap<Socket, Set<Holding>>();

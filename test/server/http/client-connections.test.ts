@@ -72,7 +72,8 @@ describe('open connections on which much comes at once', () => {
     const ledger = new MemoryLedger(telemetry);
     const connections = createClientConnections(ledger, telemetry);
     const { reading } = connections;
-    const IncomingMessage = createRequestClass(createAdmission(ledger), () => 'network', undefined, reading);
+    const callerOf = () => 'network';
+    const IncomingMessage = createRequestClass(createAdmission(ledger), callerOf, callerOf, reading);
     const read: string[] = [];
     const near: Socket[] = [];
     const server = createHttpServer({ IncomingMessage }, ({ url = '', socket }, answer) => {

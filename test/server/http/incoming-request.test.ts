@@ -17,6 +17,9 @@ interface Received {
   readonly chunks: readonly number[];
 }
 
+const callerOf = () => 'network';
+const reading = { note: () => undefined };
+
 /** A server that keeps what it receives, and how often a request was cut off; a network may hold so many bytes. */
 async function listen(most = 64 * 1024 * kibibyte, toRead?: (caller: string) => Promise<void>) {
   const telemetry = createTelemetry('silent');
@@ -31,7 +34,7 @@ async function listen(most = 64 * 1024 * kibibyte, toRead?: (caller: string) => 
     received.push({ body: await buffer(request), chunks });
   };
   const server = createServer(
-    { IncomingMessage: createRequestClass(admission, () => 'network') },
+    { IncomingMessage: createRequestClass(admission, callerOf, callerOf, reading) },
     (request, response) => {
       receive(request).then(
         () => response.end('received'),
@@ -193,7 +196,7 @@ test('a long body is read on with only when it is its caller’s turn', async ()
 /** Sends 60 bodies of which so much came before, and whose ends come together; each is told to `take`. */
 async function endTogether(ledger: MemoryLedger, before: string, take: () => void) {
   const server = createServer(
-    { IncomingMessage: createRequestClass(createAdmission(ledger), () => 'network') },
+    { IncomingMessage: createRequestClass(createAdmission(ledger), callerOf, callerOf, reading) },
     (request, response) => {
       request.resume().on('end', () => {
         take();

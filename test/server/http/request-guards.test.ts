@@ -370,6 +370,7 @@ describe('pipelined requests', () => {
     const handle = oneAtATime(
       ledger,
       () => 'network',
+      () => 'network',
       () => void (begun += 1), // is never answered, so that all others wait
     );
     const server = createServer({ IncomingMessage: IncomingRequest }, handle).listen(0, '127.0.0.1');
@@ -390,6 +391,7 @@ describe('pipelined requests', () => {
     let [underWay, most] = [0, 0];
     const handle = oneAtATime(
       createLedger(),
+      () => 'network',
       () => 'network',
       (request, response) => {
         begun.push(request.url!);
@@ -425,6 +427,7 @@ describe('pipelined requests', () => {
     const handle = oneAtATime(
       createLedger(),
       () => 'network',
+      () => 'network',
       (_, response) => {
         begun += 1;
         for (const until = performance.now() + 3; performance.now() < until;);
@@ -451,12 +454,12 @@ describe('pipelined requests', () => {
     const handle = oneAtATime(
       new MemoryLedger(createTelemetry('silent')),
       () => 'network',
+      ({ url }) => url!,
       ({ url }, response) => {
         begun.push(url!);
         for (const until = performance.now() + 3; performance.now() < until;);
         response.end();
       },
-      ({ url }) => url!,
     );
     let connected = 0;
     const server = createServer(handle).listen(0, '127.0.0.1');
@@ -517,6 +520,7 @@ describe('pipelined requests', () => {
     const handle = oneAtATime(
       ledger,
       () => 'network',
+      () => 'network',
       (_, response) => {
         begun += 1;
         // As much as there is, a little at a time.
@@ -542,6 +546,7 @@ describe('pipelined requests', () => {
   test('close the connection if too many wait, but not for those that have waited', async () => {
     const handle = oneAtATime(
       new MemoryLedger(createTelemetry('silent')),
+      () => 'network',
       () => 'network',
       (_, response) => setImmediate(() => response.end()),
     );
@@ -595,7 +600,7 @@ describe('pipelined requests', () => {
     const underWay: (() => void)[] = [];
     let begun = 0;
     const callerOf = ({ socket }: IncomingMessage) => String(socket.remotePort);
-    const handle = oneAtATime(createLedger(2 ** 19), callerOf, (_, response) => {
+    const handle = oneAtATime(createLedger(2 ** 19), callerOf, callerOf, (_, response) => {
       begun += 1;
       underWay.push(() => response.end());
     });
