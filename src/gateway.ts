@@ -66,8 +66,6 @@ export interface GatewayParts {
   readonly telemetry?: Telemetry;
   /** How long a call to an upstream service may take. */
   readonly upstreamTimeoutMs?: number;
-  /** Whether repeated operations are compiled (`server/operation/compiled-documents.ts`), as they are by default. */
-  readonly compiledQueries?: boolean;
   /** The sandbox beside the gateway, for its console. */
   readonly sandbox?: SandboxInfo;
   /** How often a stream shows that it is alive. */
@@ -98,7 +96,6 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
     clock = systemClock,
     telemetry = createTelemetry(config.logLevel),
     upstreamTimeoutMs,
-    compiledQueries = true,
     streamBeatMs,
     writer = modules.writer,
   } = parts;
@@ -217,7 +214,6 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
       await startServer({
         ...config,
         ledger: memory,
-        compiledQueries,
         documents: trusted.documents,
         docs: modules.docs,
         streamBeatMs,

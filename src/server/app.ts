@@ -15,7 +15,7 @@ import { OverloadedRequest, overloaded, retryAfterSeconds } from './operation/ad
 
 /** What every request passes before it comes to a route, in the reverse order. */
 export interface AppOptions {
-  readonly compiledQueries: CompiledQueries | undefined;
+  readonly compiledQueries: CompiledQueries;
   readonly receiver: Receiver;
   readonly hostFault: (request: IncomingMessage) => HostFault | undefined;
   readonly bounds: Bounds;
@@ -40,7 +40,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   const app = fastify({
     bodyLimit: maxBodyBytes,
     serverFactory(handler) {
-      const others = boundUnreadBody(compiledQueries?.before(handler) ?? handler);
+      const others = boundUnreadBody(compiledQueries.before(handler));
       const guarded = guardHost(hostFault, refuseEarly, serveWebhooks(receiver, bounds.connections, others));
       const server = createBoundedServer(bounds, guarded, (_, response) => shutdown.track(response));
       return server.on('connection', shutdown.onConnection);
@@ -49,7 +49,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     trustProxy: trustProxyOf(trustProxy),
     // A request that the compiled queries have begun keeps its id, which its errors carry.
     genReqId: (request) =>
-      compiledQueries?.handedOver(request)?.context?.requestId ?? requestId(request.headers['x-request-id']),
+      compiledQueries.handedOver(request)?.context?.requestId ?? requestId(request.headers['x-request-id']),
     logger: false,
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
     forceCloseConnections: false,

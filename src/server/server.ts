@@ -13,6 +13,7 @@ import type { Database } from '../store/database.js';
 import type { Telemetry } from '../lib/telemetry/telemetry.js';
 import { userCaller, type MemoryLedger } from '../lib/memory/memory-ledger.js';
 import { createApp } from './app.js';
+import { CompiledDocuments } from './operation/compiled-documents.js';
 import { createAllowedOrigins, ownOrigins } from './operation/allowed-origins.js';
 import { createBoundedServer } from './bounded-server.js';
 import { cookieNameOf, createCallers } from './operation/authenticate.js';
@@ -81,8 +82,6 @@ export interface ServerOptions {
   readonly pages: URL;
   /** What the console is told in its page. */
   readonly pageSettings: PageSettings;
-  /** Whether repeated queries and subscriptions are compiled (`operation/compiled-documents.ts`). */
-  readonly compiledQueries: boolean;
   /** The folder of the documentation's pages. */
   readonly docs: URL;
   /** How often a stream shows that it is alive; by default often enough for proxies. */
@@ -101,19 +100,18 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   let url = '';
   const shared = createShared(options, () => allowed);
   const shutdown = shutdownOf(options, () => sockets.restart());
-  const compiledQueries = options.compiledQueries ? compiledQueriesOf(options, shared, shutdown) : undefined;
+  const compiledQueries = compiledQueriesOf(options, shared, shutdown);
   const hostFault = createHostCheck(options.allowedHosts);
   const app = createApp({ ...options, compiledQueries, hostFault, bounds: shared, shutdown });
   const graphql = new GraphqlHttp({ ...options, ...shared, compiledQueries });
   await graphql.start();
-  const { rules, origins } = shared;
-  const fanout = new Fanout({ ...options, rules, metrics: telemetry.metrics, compiledQueries });
+  const fanout = new Fanout({ ...options, ...shared, metrics: telemetry.metrics });
   const live = { ...options, ...shared, shutdown, fanout };
   const streams = createStreams(live);
   telemetry.metrics.gauge('trivium_streams', 'Open streams over HTTP.', () => streams.size);
 
   await app.register(cookie, { hook: false }); // sets them: to read all may take long
-  await setHeaders(app, { compiledQueries, publicUrl, origins });
+  await setHeaders(app, { compiledQueries, publicUrl, origins: shared.origins });
   const served = { ...shared, shutdown, graphql, streams, compiledQueries, address: () => publicUrl ?? url };
   await app.register((routes) => addRoutes(routes, options, served));
   const sockets = new GraphqlSockets({ ...live, server: app.server, hostFault });
@@ -158,8 +156,10 @@ function createShared(options: ServerOptions, allowed: () => ReadonlySet<string>
   const origins = createAllowedOrigins(allowed, telemetry);
   const callers = createCallers(sessions, origins, cookieNameOf(publicUrl));
   const callerOfRequest = createCallerOfRequest(options.trustProxy);
+  const rules = new OperationRules(options);
   return {
-    rules: new OperationRules(options),
+    rules,
+    compiled: new CompiledDocuments(options.schema, rules.costs),
     origins,
     callers,
     admission: createAdmission(ledger),
@@ -225,7 +225,7 @@ interface Served extends Shared {
   readonly shutdown: GracefulShutdown;
   readonly graphql: GraphqlHttp;
   readonly streams: GraphqlStreams;
-  readonly compiledQueries: CompiledQueries | undefined;
+  readonly compiledQueries: CompiledQueries;
   /** Where clients reach the gateway. */
   readonly address: () => string;
 }

@@ -13,6 +13,7 @@ import { createCursors } from '../../src/graphql/cursors.js';
 import { createSealer } from '../../src/lib/sealer.js';
 import { Fanout } from '../../src/server/live/fanout.js';
 import type { Outlet } from '../../src/server/live/outlet.js';
+import { CompiledDocuments } from '../../src/server/operation/compiled-documents.js';
 import { OperationRules } from '../../src/server/operation/operation-rules.js';
 import { openDatabase } from './database.js';
 import { MemoryLedger } from '../../src/lib/memory/memory-ledger.js';
@@ -59,6 +60,7 @@ export function createTestClient<Context extends { readonly feed: Feed }>(resolv
   const { metrics } = telemetry;
   const ledger = new MemoryLedger(telemetry);
   const rules = new OperationRules({ schema, introspection: false, telemetry });
+  const compiled = new CompiledDocuments(schema, rules.costs);
 
   /** Begins a subscription whose updates are sent so. */
   function begin(own: Context, source: string, variableValues: Variables, send: Outlet['send']) {
@@ -78,7 +80,7 @@ export function createTestClient<Context extends { readonly feed: Feed }>(resolv
       variableValues,
       outlet,
     };
-    return new Fanout({ schema, rules, feed, metrics, ledger }).subscribe(subscription);
+    return new Fanout({ schema, rules, feed, metrics, ledger, compiled }).subscribe(subscription);
   }
 
   return {

@@ -30,8 +30,6 @@ export interface TestbedOptions {
   readonly upstreamTimeoutMs?: number;
   /** How often a stream shows that it is alive. */
   readonly streamBeatMs?: number;
-  /** Whether repeated queries are compiled; they are by default. */
-  readonly compiledQueries?: boolean;
   /** A sandbox that runs already; it is not stopped with the testbed. */
   readonly sandbox?: Sandbox;
   /** The folder of the database; by default a new one, removed with the testbed. */
@@ -89,7 +87,6 @@ export async function startTestbed(options: TestbedOptions = {}): Promise<Testbe
     sandbox,
     clock: sandbox.clock,
     telemetry,
-    compiledQueries: options.compiledQueries ?? true,
     writer: testWriter(),
     ...(upstreamTimeoutMs !== undefined && { upstreamTimeoutMs }),
     ...(streamBeatMs !== undefined && { streamBeatMs }),

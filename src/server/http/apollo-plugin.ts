@@ -14,18 +14,18 @@ import { userCaller } from '../../lib/memory/memory-ledger.js';
 import { rateLimitHeaders } from '../../lib/rate-limit.js';
 import type { Admission } from '../operation/admission.js';
 import type { Callers } from '../operation/authenticate.js';
+import type { CompiledDocuments } from '../operation/compiled-documents.js';
 import { answerTypeFor, legacyType } from '../operation/content-negotiation.js';
 import { costHeader, costReport } from '../operation/cost/cost-report.js';
 import { refuseAnswer, tooComplex, tooManyFields } from '../operation/cost/document-limits.js';
 import type { OperationMetrics } from '../operation/operation-metrics.js';
 import type { OperationRules } from '../operation/operation-rules.js';
-import type { CompiledQueries } from './compiled-queries.js';
 
 /** What checks, shows and measures an operation. */
-interface OperationPluginOptions {
+export interface OperationPluginOptions {
   readonly rules: OperationRules;
   readonly callers: Callers;
-  readonly compiledQueries: CompiledQueries | undefined;
+  readonly compiled: CompiledDocuments;
   readonly admission: Admission;
   readonly operationMetrics: OperationMetrics;
 }
@@ -105,8 +105,7 @@ class OperationListener implements GraphQLRequestListener<Context> {
     // The compiled query may have run the operation, and found this.
     const refusal = contextValue.tally.exceeded ? tooComplex(tooManyFields) : assessed?.refusal;
     if (refusal) throw refusal;
-    if (operation?.operation !== 'subscription')
-      return this.#options.compiledQueries?.admit(source, document);
+    if (operation?.operation !== 'subscription') return this.#options.compiled.admit(source, document);
     throw new GraphQLError(noSubscriptions, {
       extensions: { code: 'BAD_USER_INPUT', http: { status: 400 } },
     });

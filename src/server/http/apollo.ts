@@ -10,27 +10,20 @@ import type { GraphQLSchema } from 'graphql';
 import type { Context, MakeContext } from '../../api/context.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import type { AllowedOrigins } from '../operation/allowed-origins.js';
-import { cookieNameOf, type Callers } from '../operation/authenticate.js';
-import { OperationPlugin } from './apollo-plugin.js';
+import { cookieNameOf } from '../operation/authenticate.js';
+import { OperationPlugin, type OperationPluginOptions } from './apollo-plugin.js';
 import type { CompiledQueries, HandedOver } from './compiled-queries.js';
 import { readDocument } from './document-of-request.js';
 import type { TrustedDocuments } from '../documents/trusted-documents.js';
 import type { Session } from '../../domains/sessions/session.js';
-import { lookUpFailed, type OperationMetrics } from '../operation/operation-metrics.js';
+import { lookUpFailed } from '../operation/operation-metrics.js';
 import { operationSignal } from '../operation/operation-deadline.js';
 import { userCaller, type Holding } from '../../lib/memory/memory-ledger.js';
 import type { OperationMemory } from '../../lib/memory/operation-memory.js';
-import {
-  holdAnswer,
-  overloaded,
-  retryAfterSeconds,
-  withheld,
-  type Admission,
-} from '../operation/admission.js';
+import { holdAnswer, overloaded, retryAfterSeconds, withheld } from '../operation/admission.js';
 import { answerParts, encodeText, lengthOf } from '../operation/answer-text.js';
 import { createClientAddress } from './client-address.js';
 import type { ClientConnections } from './client-connections.js';
-import type { OperationRules } from '../operation/operation-rules.js';
 
 /** An operation that is under way; the compiled queries may have begun it. */
 type Taken = Pick<HandedOver, 'context' | 'admitted'>;
@@ -42,19 +35,15 @@ type Taken = Pick<HandedOver, 'context' | 'admitted'>;
 const preflightedHeaders = ['x-apollo-operation-name', 'apollo-require-preflight', 'authorization'];
 
 /** What GraphQL over HTTP works with. */
-interface GraphqlHttpOptions {
+interface GraphqlHttpOptions extends OperationPluginOptions {
   readonly schema: GraphQLSchema;
-  readonly rules: OperationRules;
   readonly documents: TrustedDocuments;
   readonly origins: AllowedOrigins;
-  readonly callers: Callers;
   readonly makeContext: MakeContext;
-  readonly compiledQueries: CompiledQueries | undefined;
-  readonly admission: Admission;
+  readonly compiledQueries: CompiledQueries;
   readonly connections: ClientConnections;
   /** The caller, as long as no user is known. */
   readonly callerOfRequest: (request: IncomingMessage) => string;
-  readonly operationMetrics: OperationMetrics;
   readonly publicUrl: string | undefined;
   readonly telemetry: Telemetry;
 }
@@ -92,7 +81,7 @@ export class GraphqlHttp {
   /** Answers a request. `parsed` is what its body takes; it is charged to whoever turns out to call. */
   async handle(request: FastifyRequest, reply: FastifyReply, parsed?: Holding): Promise<void> {
     const { compiledQueries, connections, callerOfRequest, admission } = this.#options;
-    const handed = compiledQueries?.handedOver(request.raw);
+    const handed = compiledQueries.handedOver(request.raw);
     handed?.context?.prepareRerun();
     const taken: Taken = { ...handed };
     const context = handed?.context ?? (await this.#begin(request, reply, taken));

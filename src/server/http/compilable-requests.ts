@@ -18,8 +18,9 @@ interface Plan {
 
 const maxPlans = 300;
 
-/** What an operation costs, and which documents may run. */
+/** What is compiled, what an operation costs, and which documents may run. */
 interface CompilableRequestsOptions {
+  readonly compiled: CompiledDocuments;
   readonly costs: Costs;
   readonly documents: TrustedDocuments;
 }
@@ -32,7 +33,7 @@ export class CompilableRequests {
   /** By the body of the request: clients repeat a query in the same bytes. */
   readonly #plans = createCache<Plan>(maxPlans);
 
-  constructor(compiled: CompiledDocuments, { costs, documents }: CompilableRequestsOptions) {
+  constructor({ compiled, costs, documents }: CompilableRequestsOptions) {
     this.#compiled = compiled;
     this.#costs = costs;
     this.#trusted = documents;

@@ -1,11 +1,11 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import type { DocumentNode, ExecutionResult, GraphQLSchema } from 'graphql';
+import type { ExecutionResult } from 'graphql';
 import type { Context } from '../../api/context.js';
 import { rateLimitHeaders } from '../../lib/rate-limit.js';
 import { createCache } from '../../lib/cache/cache.js';
 import type { TrustedDocuments } from '../documents/trusted-documents.js';
-import { CompiledDocuments } from '../operation/compiled-documents.js';
+import type { CompiledDocuments } from '../operation/compiled-documents.js';
 import type { Costs } from '../operation/cost/operation-cost.js';
 import { maxCharacters } from '../operation/cost/document-limits.js';
 import type { OperationMetrics } from '../operation/operation-metrics.js';
@@ -25,9 +25,9 @@ export interface HandedOver {
   admitted?: Work | undefined;
 }
 
-/** The schema that is compiled, what admits and measures an operation, and how its context is made. */
+/** The documents that are compiled, what admits and measures an operation, and how its context is made. */
 export interface CompiledQueriesOptions {
-  readonly schema: GraphQLSchema;
+  readonly compiled: CompiledDocuments;
   readonly costs: Costs;
   readonly documents: TrustedDocuments;
   readonly admission: Admission;
@@ -63,11 +63,9 @@ const ownHeaders = new Set([
 /**
  * A fast path for repeated queries, in front of everything else: they are compiled to code on their second use, and
  * answered with the same headers that the usual way gave to a request like it. It takes only what Apollo Server would
- * answer with the same bytes, and leaves all else to it. The gateway works the same without it.
+ * answer with the same bytes, and leaves all else to it.
  */
 export class CompiledQueries {
-  /** Those that are compiled, which subscriptions share. */
-  readonly documents: CompiledDocuments;
   readonly #options: CompiledQueriesOptions;
   readonly #requests: CompilableRequests;
   readonly #learned = createCache<readonly string[]>(maxLearned);
@@ -75,8 +73,7 @@ export class CompiledQueries {
 
   constructor(options: CompiledQueriesOptions) {
     this.#options = options;
-    this.documents = new CompiledDocuments(options.schema, options.costs);
-    this.#requests = new CompilableRequests(this.documents, options);
+    this.#requests = new CompilableRequests(options);
   }
 
   /** Answers what it can; everything else goes to `next`. */
@@ -103,11 +100,6 @@ export class CompiledQueries {
     return this.#left.get(request);
   }
 
-  /** Must be called when Apollo Server takes a document, which is then parsed and valid. */
-  admit(source: string, document: DocumentNode): void {
-    this.documents.admit(source, document);
-  }
-
   /** Must be called when the usual way answers a request with status 200 and these headers. */
   learn(request: IncomingMessage, headers: Readonly<Record<string, unknown>>): void {
     if (!isPlain(request) || this.#learned.get(kindOf(request))) return;
@@ -126,7 +118,7 @@ export class CompiledQueries {
     const found = headers && this.#requests.find(handed.body.toString());
     if (!found) return false;
     const { plan, document } = found;
-    const compiling = this.documents.compiled(document);
+    const compiling = this.#options.compiled.compiled(document);
     const compiled = compiling instanceof Promise ? await compiling : compiling;
     if (!compiled) return false;
     const making = makeContext(request, response, handed, performance.now());

@@ -44,7 +44,7 @@ export async function setHeaders(
     publicUrl,
     origins,
   }: {
-    readonly compiledQueries: CompiledQueries | undefined;
+    readonly compiledQueries: CompiledQueries;
     readonly publicUrl: string | undefined;
     readonly origins: Pick<AllowedOrigins, 'admits'>;
   },
@@ -62,7 +62,7 @@ export async function setHeaders(
     if (isData(reply)) reply.headers(dataHeaders);
     else setPageHeaders(reply);
     if (request.url.startsWith('/graphql')) reply.header('x-schema-hash', schemaHash);
-    if (reply.statusCode === 200) compiledQueries?.learn(request.raw, reply.getHeaders());
+    if (reply.statusCode === 200) compiledQueries.learn(request.raw, reply.getHeaders());
   });
 }
 

@@ -69,7 +69,7 @@ const longBody = 64 * 1024;
 interface GraphqlRouteParts {
   readonly graphql: GraphqlHttp;
   readonly streams: GraphqlStreams;
-  readonly compiledQueries: CompiledQueries | undefined;
+  readonly compiledQueries: CompiledQueries;
   readonly pages: Pages;
   readonly admission: Admission;
   readonly callerOfRequest: (request: IncomingMessage) => string;
@@ -123,7 +123,7 @@ function parseBodies(
 ): WeakMap<FastifyRequest, Holding> {
   const held = new WeakMap<FastifyRequest, Holding>();
   routes.addHook('preParsing', (request, _, payload, next) => {
-    const read = compiledQueries?.handedOver(request.raw)?.body;
+    const read = compiledQueries.handedOver(request.raw)?.body;
     next(null, read ? Readable.from([read]) : payload);
   });
   // `__proto__` and `constructor` are allowed as names: nothing here assigns one object's members to another.

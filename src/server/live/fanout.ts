@@ -44,8 +44,7 @@ interface FanoutOptions {
   readonly feed: Pick<Feed, 'multicast' | 'cursor' | 'position'>;
   readonly metrics: Metrics;
   readonly ledger: MemoryLedger;
-  /** With the documents that are compiled; absent if none are. */
-  readonly compiledQueries?: { readonly documents: CompiledDocuments } | undefined;
+  readonly compiled: CompiledDocuments;
 }
 
 /** Executes each event once for all equal subscriptions, whatever their transport. */
@@ -56,10 +55,10 @@ export class Fanout {
   readonly #sharingOf: (document: DocumentNode) => Sharing;
   readonly #quota: SubscriptionQuota;
   readonly #sent: Sent;
-  readonly #compiled: CompiledDocuments | undefined;
+  readonly #compiled: CompiledDocuments;
 
-  constructor({ schema, rules, feed, metrics, ledger, compiledQueries }: FanoutOptions) {
-    this.#compiled = compiledQueries?.documents;
+  constructor({ schema, rules, feed, metrics, ledger, compiled }: FanoutOptions) {
+    this.#compiled = compiled;
     this.#rules = rules;
     this.#feed = feed;
     this.#metrics = metrics;

@@ -12,15 +12,15 @@ export type Render = (rootValue: unknown) => Payload | Promise<Payload>;
 type Operation = Omit<ExecutionArgs, 'rootValue' | 'contextValue'>;
 type Run = (rootValue: unknown, context: Context) => ExecutionResult | Promise<ExecutionResult>;
 
-/** Returns a function that renders messages of a subscription, with compiled code where `documents` has it. */
+/** Returns a function that renders messages of a subscription, with compiled code where there is any. */
 export function createRenderer(
   { contextValue, ...operation }: ExecutionArgs,
   rules: OperationRules,
-  documents?: CompiledDocuments,
+  documents: CompiledDocuments,
 ): Render {
   // The group may outlive its first member: it keeps that caller's session, but nothing else of the operation.
   const base = (contextValue as Context).detached();
-  const run = documents ? compiledRun(operation, documents) : interpretedRun(operation);
+  const run = compiledRun(operation, documents);
   return (rootValue) => {
     if (rootValue === undefined) return undefined;
     const context = base.detached();

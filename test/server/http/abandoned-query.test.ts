@@ -9,6 +9,7 @@ import { MemoryLedger } from '../../../src/lib/memory/memory-ledger.js';
 import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
 import { TrustedDocuments } from '../../../src/server/documents/trusted-documents.js';
 import { CompiledQueries } from '../../../src/server/http/compiled-queries.js';
+import { CompiledDocuments } from '../../../src/server/operation/compiled-documents.js';
 import { createAdmission } from '../../../src/server/operation/admission.js';
 import { createCosts } from '../../../src/server/operation/cost/operation-cost.js';
 import { createOperationMetrics } from '../../../src/server/operation/operation-metrics.js';
@@ -24,9 +25,11 @@ test('a compiled query whose client has left ends, even if the usual way refuses
     resolvers: { Query: { slow } },
   });
   const telemetry = createTelemetry('silent');
+  const costs = createCosts(schema);
+  const compiled = new CompiledDocuments(schema, costs);
   const queries = new CompiledQueries({
-    schema,
-    costs: createCosts(schema),
+    compiled,
+    costs,
     documents: new TrustedDocuments(telemetry),
     admission: createAdmission(new MemoryLedger(telemetry)),
     operationMetrics: createOperationMetrics(telemetry),
@@ -34,7 +37,7 @@ test('a compiled query whose client has left ends, even if the usual way refuses
     makeContext: () => ({ requestId: 'request' }) as Context,
     callerOf: () => 'network',
   });
-  queries.admit(source, parse(source));
+  compiled.admit(source, parse(source));
   const held = () => scrape(telemetry.metrics, 'trivium_memory_held_bytes{kind="inProgress"}');
 
   let refused = 0;

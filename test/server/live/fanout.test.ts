@@ -13,6 +13,7 @@ import { createSealer } from '../../../src/lib/sealer.js';
 import { Fanout } from '../../../src/server/live/fanout.js';
 import { WebsocketOutlet } from '../../../src/server/ws/websocket-outlet.js';
 import { MemoryLedger } from '../../../src/lib/memory/memory-ledger.js';
+import { CompiledDocuments } from '../../../src/server/operation/compiled-documents.js';
 import { OperationRules } from '../../../src/server/operation/operation-rules.js';
 import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
 import { delivery, openTestLog } from '../../events/test-log.js';
@@ -68,6 +69,7 @@ async function openFanout(changes: Partial<Log> = {}) {
     feed,
     metrics: telemetry.metrics,
     ledger: new MemoryLedger(telemetry),
+    compiled: new CompiledDocuments(schema, rules.costs),
   });
   const subscribe = async (text: string) => {
     const pair = await openPair();

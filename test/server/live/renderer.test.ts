@@ -53,8 +53,9 @@ test('an update that is too long to be made in one turn is refused, as its docum
   });
   const rules = new OperationRules({ schema, introspection: false, telemetry: createTelemetry('silent') });
   const contextValue = { requestId: 'request', tally: { exceeded: false }, detached: () => contextValue };
+  const documents = new CompiledDocuments(schema, rules.costs);
   const render = (source: string) =>
-    createRenderer({ schema, document: parse(source), contextValue }, rules)({}) as string;
+    createRenderer({ schema, document: parse(source), contextValue }, rules, documents)({}) as string;
   expect(JSON.parse(render('subscription { a: data b: data c: data }')).data.c).toBe(data);
   expect(JSON.parse(render('subscription { a: data b: data c: data d: data }'))).toMatchObject({
     errors: [{ extensions: { code: 'QUERY_TOO_COMPLEX' } }],
