@@ -14,11 +14,10 @@ import { serveWebhooks } from './http/webhook-route.js';
 import { OverloadedRequest, overloaded, retryAfterSeconds } from './operation/admission.js';
 
 /** What every request passes before it comes to a route, in the reverse order. */
-export interface AppOptions {
+export interface AppOptions extends Bounds {
   readonly compiledQueries: CompiledQueries;
   readonly receiver: Receiver;
   readonly hostFault: (request: IncomingMessage) => HostFault | undefined;
-  readonly bounds: Bounds;
   readonly shutdown: GracefulShutdown;
   readonly trustProxy: TrustedProxies;
   readonly telemetry: Telemetry;
@@ -29,7 +28,7 @@ const maxPath = 16 * 1024;
 
 /** An app without a route: it takes webhooks and repeated queries, and refuses all else. */
 export function createApp(options: AppOptions): FastifyInstance {
-  const { compiledQueries, receiver, hostFault, bounds, shutdown, trustProxy, telemetry } = options;
+  const { compiledQueries, receiver, hostFault, connections, shutdown, trustProxy, telemetry } = options;
   const fail = (error: Fault, request: FastifyRequest, reply: FastifyReply) => {
     const status = error.statusCode ?? 500;
     if (error instanceof OverloadedRequest)
@@ -41,8 +40,8 @@ export function createApp(options: AppOptions): FastifyInstance {
     bodyLimit: maxBodyBytes,
     serverFactory(handler) {
       const others = boundUnreadBody(compiledQueries.before(handler));
-      const guarded = guardHost(hostFault, refuseEarly, serveWebhooks(receiver, bounds.connections, others));
-      const server = createBoundedServer(bounds, guarded, (_, response) => shutdown.track(response));
+      const guarded = guardHost(hostFault, refuseEarly, serveWebhooks(receiver, connections, others));
+      const server = createBoundedServer(options, guarded, (_, response) => shutdown.track(response));
       return server.on('connection', shutdown.onConnection);
     },
     routerOptions: { maxParamLength: maxPath, querystringParser: () => ({}) },

@@ -18,7 +18,7 @@ import { createAllowedOrigins, ownOrigins } from './operation/allowed-origins.js
 import { createBoundedServer } from './bounded-server.js';
 import { cookieNameOf, createCallers } from './operation/authenticate.js';
 import { createHostCheck, guardHost } from './http/request-guards.js';
-import { GracefulShutdown } from './http/graceful-shutdown.js';
+import { GracefulShutdown, type ShutdownSteps } from './http/graceful-shutdown.js';
 import { Fanout } from './live/fanout.js';
 import { GraphqlHttp } from './http/apollo.js';
 import { requestId, setHeaders } from './http/response-headers.js';
@@ -99,20 +99,19 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   /** Set once it listens: while it drains, its server has no address any more. */
   let url = '';
   const shared = createShared(options, () => allowed);
-  const shutdown = shutdownOf(options, () => sockets.restart());
-  const compiledQueries = compiledQueriesOf(options, shared, shutdown);
+  const compiledQueries = compiledQueriesOf(options, shared);
   const hostFault = createHostCheck(options.allowedHosts);
-  const app = createApp({ ...options, compiledQueries, hostFault, bounds: shared, shutdown });
+  const app = createApp({ ...options, ...shared, compiledQueries, hostFault });
   const graphql = new GraphqlHttp({ ...options, ...shared, compiledQueries });
   await graphql.start();
   const fanout = new Fanout({ ...options, ...shared, metrics: telemetry.metrics });
-  const live = { ...options, ...shared, shutdown, fanout };
+  const live = { ...options, ...shared, fanout };
   const streams = createStreams(live);
   telemetry.metrics.gauge('trivium_streams', 'Open streams over HTTP.', () => streams.size);
 
   await app.register(cookie, { hook: false }); // sets them: to read all may take long
   await setHeaders(app, { compiledQueries, publicUrl, origins: shared.origins });
-  const served = { ...shared, shutdown, graphql, streams, compiledQueries, address: () => publicUrl ?? url };
+  const served = { ...shared, graphql, streams, compiledQueries, address: () => publicUrl ?? url };
   await app.register((routes) => addRoutes(routes, options, served));
   const sockets = new GraphqlSockets({ ...live, server: app.server, hostFault });
   telemetry.metrics.gauge('trivium_websockets', 'Open websockets.', () => sockets.size);
@@ -135,10 +134,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     url,
     metricsUrl: `${metricsServer ? urlOf(host, metricsServer) : url}/metrics`,
     async stop() {
-      await shutdown.run(app.server, async () => {
-        streams.retire();
-        await sockets.retire();
-      });
+      await shared.shutdown.run(app.server, shutdownSteps(options, streams, sockets));
       streams.stop();
       await sockets.stop();
       await app.close();
@@ -150,7 +146,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
 
 type Shared = ReturnType<typeof createShared>;
 
-/** What all transports share: who calls, which operations are taken, and what bounds and measures them. */
+/** What all transports share: who calls, which operations are taken, and what bounds, measures and ends them. */
 function createShared(options: ServerOptions, allowed: () => ReadonlySet<string>) {
   const { sessions, publicUrl, telemetry, ledger } = options;
   const origins = createAllowedOrigins(allowed, telemetry);
@@ -166,35 +162,37 @@ function createShared(options: ServerOptions, allowed: () => ReadonlySet<string>
     connections: createClientConnections(ledger, telemetry),
     operationMetrics: createOperationMetrics(telemetry),
     callerOfRequest,
+    shutdown: new GracefulShutdown(),
     laneOf: (request: IncomingMessage) =>
       callers.idOf(request.headers, request.method === 'GET') ?? callerOfRequest(request),
   };
 }
 
-function shutdownOf(
+function shutdownSteps(
   { telemetry, abandonCalls }: ServerOptions,
-  restartSockets: () => void,
-): GracefulShutdown {
-  return new GracefulShutdown({
+  streams: GraphqlStreams,
+  sockets: GraphqlSockets,
+): ShutdownSteps {
+  return {
+    async retire() {
+      streams.retire();
+      await sockets.retire();
+    },
     hurry() {
       telemetry.log.warn(
         'requests take long: the calls that they wait for are ended, so that they are answered before shutdown',
       );
       // Before their queries fail: clients ask those again elsewhere.
-      restartSockets();
+      sockets.restart();
       abandonCalls();
     },
     onCutOff: (requests) =>
       telemetry.log.warn({ requests }, 'requests were cut off, since they were not answered before shutdown'),
-  });
+  };
 }
 
-function compiledQueriesOf(
-  options: ServerOptions,
-  shared: Shared,
-  shutdown: GracefulShutdown,
-): CompiledQueries {
-  const { callers, connections, callerOfRequest } = shared;
+function compiledQueriesOf(options: ServerOptions, shared: Shared): CompiledQueries {
+  const { callers, connections, callerOfRequest, shutdown } = shared;
   return new CompiledQueries({
     ...options,
     ...shared,
@@ -222,7 +220,6 @@ function compiledQueriesOf(
 
 /** What the routes serve, besides what is shared. */
 interface Served extends Shared {
-  readonly shutdown: GracefulShutdown;
   readonly graphql: GraphqlHttp;
   readonly streams: GraphqlStreams;
   readonly compiledQueries: CompiledQueries;

@@ -292,7 +292,7 @@ describe('a gateway that is stopped', () => {
 describe('a drain', () => {
   /** A server with a drain, and connections that the kernel has made, but the server has not accepted yet. */
   async function open(count: number) {
-    const drain = new GracefulShutdown({ hurry() {}, onCutOff() {} });
+    const drain = new GracefulShutdown();
     const server = createServer((_, response) => {
       drain.track(response);
       response.end('here');
@@ -313,7 +313,8 @@ describe('a drain', () => {
       };
     });
     await new Promise<void>((resolve) => process.nextTick(resolve)); // in which the kernel connects
-    return { run: () => drain.run(server), clients };
+    const steps = { hurry() {}, onCutOff() {}, async retire() {} };
+    return { run: () => drain.run(server, steps), clients };
   }
 
   test('answers connections that the server has not accepted yet', async () => {

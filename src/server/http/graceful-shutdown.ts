@@ -2,8 +2,10 @@ import type { Server, ServerResponse } from 'node:http';
 import { Server as Listener, type Socket } from 'node:net';
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 
-/** What a shutdown does about responses that take long. */
-export interface GracefulShutdownOptions {
+/** What a shutdown does besides waiting for the responses under way. */
+export interface ShutdownSteps {
+  /** Called when it begins to wait for them: ends the upgraded connections, within the same time. */
+  readonly retire: () => Promise<void>;
   /** Called a second before the rest is cut off: makes what is in progress end, if only with an error. */
   readonly hurry: () => void;
   /** Called with how many responses did not finish in time, if any. */
@@ -26,7 +28,6 @@ const sweepMs = 1_000;
  * and every response.
  */
 export class GracefulShutdown {
-  readonly #options: GracefulShutdownOptions;
   /**
    * The latest response of each connection, which is the last to finish on it, until it has. Finished ones are swept
    * from time to time: a listener or a weak reference for each would be slower.
@@ -39,8 +40,7 @@ export class GracefulShutdown {
   /** Whether a connection was accepted in this turn of the event loop. */
   #hasAccepted = false;
 
-  constructor(options: GracefulShutdownOptions) {
-    this.#options = options;
+  constructor() {
     const latest = this.#latest;
     this.#forgetClosed = function () {
       latest.delete(this);
@@ -71,10 +71,9 @@ export class GracefulShutdown {
 
   /**
    * Accepts the connections that are pending, stops listening, answers requests that still arrive on open connections,
-   * and closes these; responses that do not finish within some seconds are hurried, then cut off. Upgraded connections
-   * are left to `retire`, which has the same time.
+   * and closes these; responses that do not finish within some seconds are hurried, then cut off.
    */
-  async run(server: Server, retire?: () => Promise<void>): Promise<void> {
+  async run(server: Server, { retire, hurry, onCutOff }: ShutdownSteps): Promise<void> {
     await this.#acceptPending();
     this.#begun = true;
     clearInterval(this.#sweep);
@@ -89,14 +88,14 @@ export class GracefulShutdown {
     server.closeIdleConnections();
     // Responses are looked for only now: a connection that was idle before may have one.
     const late = sleep(timeoutMs, true, { ref: false });
-    const hurrying = setTimeout(this.#options.hurry, hurryMs).unref();
-    const retired = retire?.();
+    const hurrying = setTimeout(hurry, hurryMs).unref();
+    const retired = retire();
     for (let open = this.#unanswered(); open.length > 0; open = this.#unanswered())
       if ((await Promise.race([Promise.all(open.map(ended)), late])) === true) break;
     await Promise.race([retired, late]);
     clearTimeout(hurrying);
     const { length } = this.#unanswered();
-    if (length > 0) this.#options.onCutOff(length);
+    if (length > 0) onCutOff(length);
     server.closeAllConnections();
   }
 

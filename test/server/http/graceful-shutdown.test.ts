@@ -17,7 +17,7 @@ import { collect } from '../../support/memory.js';
 /** A server whose responses a drain tracks, and a client with one keep-alive connection. */
 async function start(answer: (response: ServerResponse) => void, hurry = () => {}) {
   const cut: number[] = [];
-  const drain = new GracefulShutdown({ hurry, onCutOff: (responses) => cut.push(responses) });
+  const drain = new GracefulShutdown();
   const server = createServer((_, response) => {
     drain.track(response);
     answer(response);
@@ -37,7 +37,13 @@ async function start(answer: (response: ServerResponse) => void, hurry = () => {
     const [answered] = (await once(asked, 'response')) as [IncomingMessage];
     return { headers: answered.headers, body: await text(answered) };
   };
-  return { drain, server, ask, cut };
+  const run = () =>
+    drain.run(server, {
+      hurry,
+      onCutOff: (responses) => cut.push(responses),
+      retire: () => Promise.resolve(),
+    });
+  return { run, server, ask, cut };
 }
 
 /** Resolves once a drain has closed the idle connections, and waits for the others. */
@@ -66,14 +72,14 @@ test('waits for a response, however long ago it was requested', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
   const waiting: ServerResponse[] = [];
-  const { drain, server, ask } = await start((response) => void waiting.push(response));
+  const { run, server, ask } = await start((response) => void waiting.push(response));
   const arrived = once(server, 'request');
   const asked = ask();
   await arrived;
   vi.advanceTimersByTime(2_500); // in which finished responses would be swept
   vi.useRealTimers();
   const closed = idleClosed(server);
-  const drained = drain.run(server);
+  const drained = run();
   await closed;
   waiting[0]!.end('late');
   expect(await asked).toMatchObject({ body: 'late', headers: { connection: 'close' } });
@@ -85,7 +91,7 @@ test.each(['before', 'meanwhile'])(
   async (when) => {
     let requested = 0;
     const hurry = vi.fn<() => void>();
-    const { drain, server, cut } = await start(() => (requested += 1), hurry);
+    const { run, server, cut } = await start(() => (requested += 1), hurry);
     const accepted = once(server, 'connection') as Promise<[Socket]>;
     const { socket: client } = openConnection((server.address() as AddressInfo).port);
     client.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(2));
@@ -97,7 +103,7 @@ test.each(['before', 'meanwhile'])(
     };
     if (when === 'before') await leave();
     const closed = idleClosed(server);
-    const drained = drain.run(server);
+    const drained = run();
     if (when === 'meanwhile') await closed.then(leave);
     await drained;
     expect(hurry).not.toHaveBeenCalled();
@@ -107,7 +113,7 @@ test.each(['before', 'meanwhile'])(
 
 test('waits for a request that comes behind an answer which had begun before', async () => {
   const responses: ServerResponse[] = [];
-  const { drain, server, cut } = await start((response) => {
+  const { run, server, cut } = await start((response) => {
     responses.push(response);
     response.writeHead(200).write('begun');
   });
@@ -116,7 +122,7 @@ test('waits for a request that comes behind an answer which had begun before', a
   ask();
   await expect.poll(received).toMatch(/begun/);
   const closed = idleClosed(server);
-  const drained = drain.run(server);
+  const drained = run();
   await closed;
   ask();
   await expect.poll(() => responses).toHaveLength(2);
@@ -137,7 +143,7 @@ test('waits some seconds for a response, hurries it, and cuts off one that still
   const arrived = once(slow.server, 'request');
   const asked = slow.ask();
   await arrived;
-  await slow.drain.run(slow.server);
+  await slow.run();
   expect((await asked).body).toBe('hurried');
   expect(slow.cut).toEqual([]);
 
@@ -146,7 +152,7 @@ test('waits some seconds for a response, hurries it, and cuts off one that still
   const lost = hanging.ask().catch((error: unknown) => error);
   await hangs;
   const began = performance.now();
-  await hanging.drain.run(hanging.server);
+  await hanging.run();
   expect(await lost).toMatchObject({ code: 'ECONNRESET' });
   const ms = performance.now() - began;
   expect([ms > 6_500, ms < 8_500]).toEqual([true, true]);
@@ -156,12 +162,12 @@ test('waits some seconds for a response, hurries it, and cuts off one that still
 test('does not hurry responses that finish in time', async () => {
   const hurry = vi.fn<() => void>();
   let waiting: ServerResponse | undefined;
-  const { drain, server, ask } = await start((response) => (waiting = response), hurry);
+  const { run, server, ask } = await start((response) => (waiting = response), hurry);
   const arrived = once(server, 'request');
   const asked = ask();
   await arrived;
   const closed = idleClosed(server);
-  const drained = drain.run(server);
+  const drained = run();
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
   await closed;
