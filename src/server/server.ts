@@ -33,7 +33,7 @@ import { servePages, type PageSettings } from './pages/pages.js';
 import { refuseEarly, serveGraphql, serveHealth, serveSchema } from './http/routes.js';
 import { createAdmission } from './operation/admission.js';
 import { createCallerOfRequest } from './http/client-address.js';
-import { createClientConnections } from './http/client-connections.js';
+import { createClientConnections, type ChargedTo } from './http/client-connections.js';
 import { OperationRules } from './operation/operation-rules.js';
 import { serveDocs } from './pages/docs-pages.js';
 import { createStreams, type GraphqlStreams } from './stream/stream-server.js';
@@ -152,6 +152,9 @@ function createShared(options: ServerOptions, allowed: () => ReadonlySet<string>
   const origins = createAllowedOrigins(allowed, telemetry);
   const callers = createCallers(sessions, origins, cookieNameOf(publicUrl));
   const callerOfRequest = createCallerOfRequest(options.trustProxy);
+  const connections = createClientConnections(ledger, telemetry);
+  const chargedTo: ChargedTo = (request, caller) =>
+    caller ? connections.protect(request.socket, userCaller(caller.userId)) : callerOfRequest(request);
   const rules = new OperationRules(options);
   return {
     rules,
@@ -159,9 +162,10 @@ function createShared(options: ServerOptions, allowed: () => ReadonlySet<string>
     origins,
     callers,
     admission: createAdmission(ledger),
-    connections: createClientConnections(ledger, telemetry),
+    connections,
     operationMetrics: createOperationMetrics(telemetry),
     callerOfRequest,
+    chargedTo,
     shutdown: new GracefulShutdown(),
     laneOf: (request: IncomingMessage) =>
       callers.idOf(request.headers, request.method === 'GET') ?? callerOfRequest(request),
@@ -192,16 +196,12 @@ function shutdownSteps(
 }
 
 function compiledQueriesOf(options: ServerOptions, shared: Shared): CompiledQueries {
-  const { callers, connections, callerOfRequest, shutdown } = shared;
+  const { callers, shutdown } = shared;
   return new CompiledQueries({
     ...options,
     ...shared,
     costs: shared.rules.costs,
     isOpen: () => !shutdown.begun,
-    callerOf(request, { caller }) {
-      if (!caller) return callerOfRequest(request);
-      return connections.protect(request.socket, userCaller(caller.userId));
-    },
     makeContext(request, response, handed, began) {
       const found = callers.find(request.headers);
       const make = (session: Session | undefined) =>

@@ -4,7 +4,6 @@ import {
   ApolloServerPluginInlineTraceDisabled,
   ApolloServerPluginLandingPageDisabled,
 } from '@apollo/server/plugin/disabled';
-import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { GraphQLSchema } from 'graphql';
 import type { Context, MakeContext } from '../../api/context.js';
@@ -18,12 +17,12 @@ import type { TrustedDocuments } from '../documents/trusted-documents.js';
 import type { Session } from '../../domains/sessions/session.js';
 import { lookUpFailed } from '../operation/operation-metrics.js';
 import { operationSignal } from '../operation/operation-deadline.js';
-import { userCaller, type Holding } from '../../lib/memory/memory-ledger.js';
+import type { Holding } from '../../lib/memory/memory-ledger.js';
 import type { OperationMemory } from '../../lib/memory/operation-memory.js';
 import { holdAnswer, overloaded, retryAfterSeconds, withheld } from '../operation/admission.js';
 import { answerParts, encodeText, lengthOf } from '../operation/answer-text.js';
 import { createClientAddress } from './client-address.js';
-import type { ClientConnections } from './client-connections.js';
+import type { ChargedTo } from './client-connections.js';
 
 /** An operation that is under way; the compiled queries may have begun it. */
 type Taken = Pick<HandedOver, 'context' | 'admitted'>;
@@ -41,9 +40,7 @@ interface GraphqlHttpOptions extends OperationPluginOptions {
   readonly origins: AllowedOrigins;
   readonly makeContext: MakeContext;
   readonly compiledQueries: CompiledQueries;
-  readonly connections: ClientConnections;
-  /** The caller, as long as no user is known. */
-  readonly callerOfRequest: (request: IncomingMessage) => string;
+  readonly chargedTo: ChargedTo;
   readonly publicUrl: string | undefined;
   readonly telemetry: Telemetry;
 }
@@ -80,14 +77,12 @@ export class GraphqlHttp {
 
   /** Answers a request. `parsed` is what its body takes; it is charged to whoever turns out to call. */
   async handle(request: FastifyRequest, reply: FastifyReply, parsed?: Holding): Promise<void> {
-    const { compiledQueries, connections, callerOfRequest, admission } = this.#options;
+    const { compiledQueries, chargedTo, admission } = this.#options;
     const handed = compiledQueries.handedOver(request.raw);
     handed?.context?.prepareRerun();
     const taken: Taken = { ...handed };
     const context = handed?.context ?? (await this.#begin(request, reply, taken));
-    const { userId } = context.caller ?? {};
-    const caller = userId === undefined ? callerOfRequest(request.raw) : userCaller(userId);
-    if (userId !== undefined) connections.protect(request.raw.socket, caller);
+    const caller = chargedTo(request.raw, context.caller);
     taken.admitted ??= parsed?.become(caller) === false ? undefined : await admission.begin(caller, 0);
     try {
       if (taken.admitted) await this.#run(request, reply, context, taken.admitted.memory);

@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Caller } from '../../graphql/caller.js';
 import { networkOf } from '../../domains/sessions/network.js';
 import { noteArrival } from '../../lib/async/pace.js';
 import { networkCaller, type Holding, type MemoryLedger } from '../../lib/memory/memory-ledger.js';
@@ -18,6 +20,9 @@ export interface ClientConnections {
   /** Must be called when a connection has carried something of a signed-in user, or a verified delivery. Returns whose. */
   protect(socket: Socket, caller: string): string;
 }
+
+/** Whom an operation is charged to: its user, if known, whose connection is protected from then on; else its network. */
+export type ChargedTo = (request: IncomingMessage, caller: Caller | null | undefined) => string;
 
 /** What a connection takes in the heap, its parser and the answer in its buffer included. */
 const connectionBytes = 16 * 1024;

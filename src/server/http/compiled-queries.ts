@@ -10,6 +10,7 @@ import type { Costs } from '../operation/cost/operation-cost.js';
 import { maxCharacters } from '../operation/cost/document-limits.js';
 import type { OperationMetrics } from '../operation/operation-metrics.js';
 import { whenClosed } from '../operation/when-closed.js';
+import type { ChargedTo } from './client-connections.js';
 import { CompilableRequests } from './compilable-requests.js';
 import { isPlain } from './plain-request.js';
 import { toJsonText } from '../../lib/json.js';
@@ -39,8 +40,7 @@ export interface CompiledQueriesOptions {
     handed: HandedOver,
     began: number,
   ): Context | Promise<Context>;
-  /** Who is charged. */
-  callerOf(request: IncomingMessage, context: Context): string;
+  readonly chargedTo: ChargedTo;
   /** Whether requests may be taken now. */
   isOpen(): boolean;
 }
@@ -113,7 +113,7 @@ export class CompiledQueries {
    * what is a promise, since each `await` takes time by itself.
    */
   async #attempt(request: IncomingMessage, response: ServerResponse, handed: HandedOver): Promise<boolean> {
-    const { admission, operationMetrics, makeContext, callerOf } = this.#options;
+    const { admission, operationMetrics, makeContext, chargedTo } = this.#options;
     const headers = isUtf8(handed.body) ? this.#learned.get(kindOf(request)) : undefined;
     const found = headers && this.#requests.find(handed.body.toString());
     if (!found) return false;
@@ -125,7 +125,7 @@ export class CompiledQueries {
     const context = making instanceof Promise ? await making : making;
     handed.context = context;
     context.cost = plan.cost;
-    const caller = callerOf(request, context);
+    const caller = chargedTo(request, context.caller);
     const beginning = admission.begin(caller, handed.body.length);
     handed.admitted = beginning instanceof Promise ? await beginning : beginning;
     if (!handed.admitted) return false;

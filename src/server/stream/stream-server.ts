@@ -12,13 +12,12 @@ import type { Context, MakeContext } from '../../api/context.js';
 import type { Session } from '../../domains/sessions/session.js';
 import type { Sessions } from '../../domains/sessions/sessions.js';
 import type { Feed } from '../../events/feed/feed.js';
-import type { IncomingMessage } from 'node:http';
 import { rateLimitHeaders } from '../../lib/rate-limit.js';
 import { userCaller } from '../../lib/memory/memory-ledger.js';
 import { LightAbortController } from '../../lib/async/abort.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import type { TrustedDocuments } from '../documents/trusted-documents.js';
-import type { ClientConnections } from '../http/client-connections.js';
+import type { ChargedTo } from '../http/client-connections.js';
 import type { GracefulShutdown } from '../http/graceful-shutdown.js';
 import { prepareLive } from '../live/live-operation.js';
 import type { Fanout } from '../live/fanout.js';
@@ -62,9 +61,7 @@ export interface StreamOptions {
   readonly telemetry: Telemetry;
   readonly shutdown: GracefulShutdown;
   readonly admission: Admission;
-  readonly connections: ClientConnections;
-  /** The caller, as long as no user is known. */
-  readonly callerOfRequest: (request: IncomingMessage) => string;
+  readonly chargedTo: ChargedTo;
   /** How often a stream shows that it is alive; by default often enough for proxies. */
   readonly streamBeatMs: number | undefined;
 }
@@ -76,7 +73,7 @@ const maxStreamsPerUser = 1_000;
 
 /** Streams over the same fan-out as websockets. */
 export function createStreams(options: StreamOptions): GraphqlStreams {
-  const { feed, shutdown, origins, admission, connections, callerOfRequest } = options;
+  const { feed, shutdown, origins, admission, chargedTo } = options;
   const open = new Set<StreamOutlet>();
   const users = new Map<string, number>();
   const shared = new Map(
@@ -119,8 +116,7 @@ export function createStreams(options: StreamOptions): GraphqlStreams {
         options.operationMetrics.refused('stream', [lookUpFailed]);
         return answer.again();
       }
-      const caller = session ? userCaller(session.caller.userId) : callerOfRequest(request.raw);
-      if (session) connections.protect(request.raw.socket, caller);
+      const caller = chargedTo(request.raw, session?.caller);
       const stream = openStream(answer, caller);
       if (!stream) return answer.again();
       const work = await admission.begin(caller, 0);

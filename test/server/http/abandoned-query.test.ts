@@ -35,7 +35,7 @@ test('a compiled query whose client has left ends, even if the usual way refuses
     operationMetrics: createOperationMetrics(telemetry),
     isOpen: () => true,
     makeContext: () => ({ requestId: 'request' }) as Context,
-    callerOf: () => 'network',
+    chargedTo: () => 'network',
   });
   compiled.admit(source, parse(source));
   const held = () => scrape(telemetry.metrics, 'trivium_memory_held_bytes{kind="inProgress"}');

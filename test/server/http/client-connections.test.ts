@@ -167,7 +167,7 @@ describe('open connections on which much comes at once', () => {
   });
 });
 
-describe('a connection is protected once it carries', () => {
+describe('a connection is protected, and its user charged, once it carries', () => {
   let testbed: Testbed;
   let authorization: string;
   beforeAll(async () => {
@@ -192,7 +192,9 @@ describe('a connection is protected once it carries', () => {
 
   test.each<readonly [about: string, isProtected: boolean, send: () => Promise<unknown>]>([
     ['a query of a signed-in user', true, () => query({ authorization })],
-    ['a query of nobody', false, query],
+    ['a query of nobody', false, () => query({ 'content-type': 'application/json; charset=utf-8' })],
+    ['a query of a signed-in user that is compiled', true, () => query({ authorization })],
+    ['a query of nobody that is compiled', false, query],
     ['a stream of a signed-in user', true, () => stream({ authorization })],
     ['a stream of nobody', false, stream],
     ['a verified delivery', true, () => testbed.sandbox.webhooks.emitShipment()],
@@ -209,9 +211,13 @@ describe('a connection is protected once it carries', () => {
     ],
   ])('%s: %s', async (_, isProtected, act) => {
     const protect = vi.spyOn(Holding.prototype, 'protect');
-    onTestFinished(() => protect.mockRestore());
+    const open = vi.spyOn(MemoryLedger.prototype, 'open');
+    onTestFinished(() => [protect, open].forEach((spy) => spy.mockRestore()));
     await act();
     expect(protect.mock.calls.length > 0).toBe(isProtected);
+    const charged = open.mock.calls.filter(([, kind]) => kind === 'inProgress').map(([caller]) => caller);
+    const whose = isProtected ? 'user ' : 'network ';
+    expect(charged.filter((caller) => !caller.startsWith(whose))).toEqual([]);
   });
 });
 
