@@ -253,17 +253,17 @@ export function inFormOfReceiver(refuse: Refuse): Refuse {
 /** Answers what is not an HTTP request, and closes the connection. */
 export function refuseMalformed({ code }: Error & { readonly code?: string }, socket: Socket): void {
   if (code === 'ECONNRESET' || socket.destroyed) return;
-  const { status, headers, body } = malformed[code ?? ''] ?? notHttp;
-  const lines = Object.entries({
-    ...headers,
-    ...noStore,
-    'x-request-id': requestId(undefined),
-    'content-length': Buffer.byteLength(body),
-    connection: 'close',
-  });
-  const head = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines.map((line) => line.join(': '))];
-  if (socket.writable) socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
+  const answer = malformed[code ?? ''] ?? notHttp;
+  const headers = { ...answer.headers, ...noStore, 'x-request-id': requestId(undefined) };
+  if (socket.writable) socket.write(rawResponse({ ...answer, headers }));
   socket.destroySoon();
+}
+
+/** The last answer on a connection, as it is sent where Node.js has no response for it. */
+export function rawResponse({ status, headers, body }: Answer): string {
+  const all = { ...headers, 'content-length': Buffer.byteLength(body), connection: 'close' };
+  const lines = Object.entries(all).map((header) => `\r\n${header.join(': ')}`);
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}${lines.join('')}\r\n\r\n${body}`;
 }
 
 /** A refusal as the webhook receiver gives it; also used where the path of the request cannot be known. */

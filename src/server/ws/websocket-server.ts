@@ -1,4 +1,4 @@
-import { STATUS_CODES, type IncomingMessage, type Server } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GRAPHQL_TRANSPORT_WS_PROTOCOL } from 'graphql-ws';
@@ -8,7 +8,7 @@ import { Connection } from './socket/connection.js';
 import { hold } from './socket/backpressure.js';
 import { Pace } from '../../lib/async/pace.js';
 import type { GracefulShutdown } from '../http/graceful-shutdown.js';
-import type { HostFault } from '../http/request-guards.js';
+import { rawResponse, type HostFault } from '../http/request-guards.js';
 import { dataHeaders, noStore, requestId } from '../http/response-headers.js';
 import { retryAfterSeconds } from '../operation/admission.js';
 import { foreignOrigin, type AllowedOrigins } from '../operation/allowed-origins.js';
@@ -170,12 +170,9 @@ function refuse(
     ...noStore,
     ...dataHeaders,
     'x-request-id': requestId(asked['x-request-id']),
-    ...(retryAfter && { 'retry-after': retryAfterSeconds }),
+    ...(retryAfter && { 'retry-after': String(retryAfterSeconds) }),
     'content-type': 'application/json; charset=utf-8',
-    'content-length': Buffer.byteLength(body),
-    connection: 'close',
   };
-  const head = Object.entries(headers).map((header) => `\r\n${header.join(': ')}`);
   socket.once('finish', () => socket.destroy());
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}${head.join('')}\r\n\r\n${body}`);
+  socket.end(rawResponse({ status, headers, body }));
 }
