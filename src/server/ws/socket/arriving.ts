@@ -23,6 +23,8 @@ export class Arriving {
   /** Those of the message that has begun, or of pings and pongs, and how many of them are the latter's. */
   #begun = 0;
   #control = 0;
+  /** How many of those that have begun may be the heads of fragments of the message before. */
+  #heads = 0;
   #chunks = 0;
   #latestChunk = 0;
   #waiting = 0;
@@ -59,7 +61,7 @@ export class Arriving {
   passControl({ length }: Buffer): void {
     this.#control += controlHead + length;
     // What comes between the parts of a message is kept with them, in the same chunks.
-    if (this.#control >= this.#begun) this.#leave(0);
+    if (this.#control + this.#heads >= this.#begun) this.#leave(0);
   }
 
   /** Counts a message as whole. `ws` tells of it at once: behind it is only what came in the same chunk. */
@@ -67,7 +69,9 @@ export class Arriving {
     const head = headSizes.find(([most]) => length <= most)![1];
     const left = this.#begun - this.#control - head - length;
     // Little may be the heads of its fragments.
-    this.#leave(left <= littleArriving ? 0 : Math.min(left, this.#latestChunk));
+    if (left <= littleArriving) return this.#leave(0);
+    this.#leave(Math.min(left, this.#latestChunk));
+    this.#heads = littleArriving;
   }
 
   /** Counts a whole message that waits for its turn. */
@@ -87,6 +91,7 @@ export class Arriving {
   #leave(bytes: number): void {
     this.#begun = bytes;
     this.#control = 0;
+    this.#heads = 0;
     this.#chunks = bytes > 0 ? 1 : 0;
     this.#charge();
   }
