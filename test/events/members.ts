@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
-import type { Member, Rendering } from '../../src/events/feed/member.js';
+import type { Member, Outlet, Rendering, View } from '../../src/events/feed/member.js';
+import type { Payload } from '../../src/events/feed/replay-cache.js';
 import type { LogEntry } from '../../src/events/log/log.js';
 
 /** An entry's number, with a star if it was replayed. */
@@ -7,38 +8,46 @@ export const text = ({ seq }: LogEntry, replayed: boolean) => `${seq}${replayed 
 
 /** A rendering of shipments that records what it rendered, as `text` writes it. */
 export function createRendering(
-  render: Rendering['render'] = text,
+  render: View<Payload | Promise<Payload>> = text,
 ): Rendering & { readonly rendered: readonly string[] } {
   const rendered: string[] = [];
   return {
     rendered,
     family: 'shipments',
     selected: [],
-    render(entry: LogEntry, replayed: boolean) {
+    view(entry, replayed) {
       rendered.push(text(entry, replayed));
       return render(entry, replayed);
     },
+    run: (shown) => shown as ReturnType<typeof render>,
   };
 }
 
-/** A member that records what it gets; `changes` can make it slow, or make it accept no more. */
-export function createMember(after?: number, changes: Partial<Member> = {}) {
+/** What a member's client does: called with what it gets, it may be slow, or take no more. */
+export interface Client extends Partial<Pick<Outlet, 'untilRoom' | 'hasRoom'>> {
+  /** Whether it takes these past payloads. */
+  readonly replay?: (payloads: readonly string[]) => Promise<boolean>;
+  readonly deliver?: (payloads: readonly string[]) => void;
+}
+
+/** A member that records what it gets. */
+export function createMember(after?: number, { replay, deliver, ...changes }: Client = {}) {
   const got: string[] = [];
   let end: (error: unknown) => void;
   const ended = new Promise<unknown>((resolve) => (end = resolve));
-  const member: Member = {
-    after,
-    ...(changes.untilRoom && { untilRoom: changes.untilRoom }),
-    async replay(payloads, places) {
+  const outlet: Outlet = {
+    hasRoom: () => true,
+    ...changes,
+    send(payloads, _, done) {
       got.push(...payloads);
-      return changes.replay?.(payloads, places) ?? true;
+      const answer = (taken: boolean) => done?.(taken ? null : new Error('It takes no more.'));
+      if (!done) deliver?.(payloads);
+      else if (replay) void replay(payloads).then(answer);
+      else answer(true);
     },
-    deliver(payloads, places) {
-      got.push(...payloads);
-      return changes.deliver?.(payloads, places) ?? true;
-    },
-    end: (error) => end(error),
+    resumeElsewhere: () => undefined,
   };
+  const member: Member = { after, outlet, end: (error) => end(error) };
   return { ...member, got, ended };
 }
 

@@ -19,11 +19,11 @@ vi.mock(import('../../src/events/feed/multicast.js'), async (load) => {
     Multicast: class extends Multicast {
       override join(...[key, rendering, member]: Parameters<InstanceType<typeof Multicast>['join']>) {
         executions.set(key, executions.get(key) ?? 0);
-        const render: typeof rendering.render = (entry, replayed) => {
+        const run: typeof rendering.run = (shown) => {
           executions.set(key, executions.get(key)! + 1);
-          return rendering.render(entry, replayed);
+          return rendering.run(shown);
         };
-        return super.join(key, { ...rendering, render }, member);
+        return super.join(key, { ...rendering, run }, member);
       }
     },
   };

@@ -12,7 +12,7 @@ import { recordDeliveries } from '../../src/api/webhook-families.js';
 import { createCursors } from '../../src/graphql/cursors.js';
 import { createSealer } from '../../src/lib/sealer.js';
 import { Fanout } from '../../src/server/live/fanout.js';
-import type { Outlet } from '../../src/server/live/outlet.js';
+import type { Outlet } from '../../src/events/feed/member.js';
 import { CompiledDocuments } from '../../src/server/operation/compiled-documents.js';
 import { OperationRules } from '../../src/server/operation/operation-rules.js';
 import { openDatabase } from './database.js';

@@ -33,7 +33,8 @@ const inLog = { outcomes: ['STORED', 'SKIPPED'] } as const;
  */
 export function createLiveDeliveries({ database, log, telemetry, lastSeq }: Options): LiveDeliveries {
   const warn = createWarnings(telemetry);
-  const broadcast = new Broadcast<WebhookDelivery>((isThere) => (isThere ? begin() : end()));
+  const sent = telemetry.metrics.updates.of('live');
+  const broadcast = new Broadcast<WebhookDelivery>(sent, (isThere) => (isThere ? begin() : end()));
   let seq = 0;
   let unlisten = () => {};
   let poll: NodeJS.Timeout | undefined;

@@ -1,4 +1,5 @@
 import { Pace, isTurnShort } from '../../lib/async/pace.js';
+import type { Value } from '../../lib/telemetry/metrics.js';
 import type { Payload } from './replay-cache.js';
 import type { Member } from './member.js';
 
@@ -26,10 +27,15 @@ const rendersPerTurn = 32;
 export class Broadcast<T> {
   readonly #groups = new Map<string, Group<T>>();
   readonly #pace = new Pace(rendersPerTurn);
+  readonly #sent: Value;
   readonly #onAudience: (isThere: boolean) => void;
 
-  /** `onAudience` is called when the first subscriber comes, and when the last one has left. */
-  constructor(onAudience: (isThere: boolean) => void = () => undefined) {
+  /**
+   * `sent` counts what subscribers were sent; `onAudience` is called when the first of them comes, and when the last one
+   * has left.
+   */
+  constructor(sent: Value, onAudience: (isThere: boolean) => void = () => undefined) {
+    this.#sent = sent;
     this.#onAudience = onAudience;
   }
 
@@ -80,8 +86,12 @@ export class Broadcast<T> {
         const payload = await group.render(item);
         if (payload === undefined) continue;
         const payloads = [payload]; // the one array: by it, streams share the bytes
-        for (const member of group.members)
-          if (!member.deliver(payloads, [])) this.#leave(key, group, member);
+        for (const member of group.members) {
+          if (member.outlet.hasRoom()) {
+            this.#sent.value += 1;
+            member.outlet.send(payloads, []);
+          } else this.#leave(key, group, member);
+        }
       }
     } catch (error) {
       this.#end(key, group, error);

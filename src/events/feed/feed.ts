@@ -3,7 +3,7 @@ import type { Database } from '../../store/database.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import { Retrier, type GiveUpLimit } from './retrier.js';
 import type { Selection } from './selection.js';
-import type { Log, LogEntry } from '../log/log.js';
+import type { Log } from '../log/log.js';
 import type { Relay } from '../relay/relay.js';
 import { Multicast } from './multicast.js';
 import { PastPages } from './past-pages.js';
@@ -12,6 +12,7 @@ import { createCoalescedRead } from '../../lib/async/coalesced-read.js';
 import { startTail } from './log-tail.js';
 import type { Signal } from '../../lib/async/abort.js';
 import { Pace } from '../../lib/async/pace.js';
+import type { View } from './member.js';
 
 /** The log as clients follow it. */
 export interface Feed {
@@ -53,9 +54,6 @@ export interface SubscriptionRequest {
   readonly cursor?: string;
 }
 
-/** Makes what a subscriber gets of an entry. Pure; `replayed` says whether the subscriber was still catching up. */
-export type View<T> = (entry: LogEntry, replayed: boolean) => T;
-
 /**
  * The description of a subscription, so that many can share one. It is an iterable because graphql-js accepts nothing
  * else from a subscription's resolver; updates are not pulled, so iterating it throws.
@@ -92,6 +90,7 @@ const replaysPerTurn = 32;
 export async function createFeed(options: FeedOptions): Promise<Feed> {
   const { log, cursors, telemetry } = options;
   const retrier = new Retrier(options);
+  const { updates } = telemetry.metrics;
   const tail = await startTail({ ...options, retrier });
   const past = new PastPages(log, tail);
   // Clients that reconnect at the same time share one read.
@@ -137,6 +136,7 @@ export async function createFeed(options: FeedOptions): Promise<Feed> {
       livePace: new Pace(replaysPerTurn),
       tail,
       retrier,
+      sent: { live: updates.of('live'), replayed: updates.of('replayed') },
     }),
     stop() {
       stopped = true;

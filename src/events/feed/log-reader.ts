@@ -2,6 +2,7 @@ import type { Pace } from '../../lib/async/pace.js';
 import type { Retrier } from './retrier.js';
 import type { LogEntry } from '../log/log.js';
 import { entryIn, type PastPages } from './past-pages.js';
+import type { Value } from '../../lib/telemetry/metrics.js';
 import { expired } from '../log/log-position.js';
 import type { LogTail } from './log-tail.js';
 
@@ -14,6 +15,8 @@ export interface Sources {
   readonly pace: Pace;
   /** That of long live updates, which does not depend on how many read the past. */
   readonly livePace: Pace;
+  /** How many updates all subscribers were sent. */
+  readonly sent: { readonly live: Value; readonly replayed: Value };
 }
 
 /** Reads the log entry by entry, from memory or the database; holds one small page of what the tail no longer has. */
@@ -34,7 +37,7 @@ const maxHeld = 1_000_000;
 
 /** A reader for a caller; it retries while the database does not answer, for as long as `isWanted` returns true. */
 export function createReader(
-  { past, tail, retrier }: Sources,
+  { past, tail, retrier }: Pick<Sources, 'past' | 'tail' | 'retrier'>,
   isWanted: () => boolean,
   caller?: string,
 ): Reader {

@@ -8,30 +8,44 @@ export interface Rendering {
   readonly family: string;
   /** The selections that an entry must match, the most selective first; empty for all of the family. */
   readonly selected: readonly Selection[];
-  /** Undefined for an entry that is not shown. Retried after a failure, and finally given up. */
-  readonly render: (entry: LogEntry, replayed: boolean) => Payload | Promise<Payload>;
+  readonly view: View<unknown>;
+  /** Makes a payload of what `view` has made; undefined of undefined. A failure is retried, and finally given up. */
+  readonly run: (shown: unknown) => Payload | Promise<Payload>;
 }
 
-/** A subscriber that gets the payloads of a group, and is dropped once it accepts no more. */
+/** Makes what a subscriber gets of an entry. Pure; `replayed` says whether the subscriber was still catching up. */
+export type View<T> = (entry: LogEntry, replayed: boolean) => T;
+
+/** A subscriber that gets the payloads of a group, and is dropped once its client does not keep up. */
 export interface Member {
   /** The number in the log after which to begin; undefined to begin at the log's end. */
   readonly after: number | undefined;
   /** Whose it is: past events are read for callers in turn. */
   readonly caller?: string | undefined;
-  /**
-   * To be asked before past entries are rendered for it: a promise if they have to wait for what it was given before.
-   */
-  untilRoom?(): Promise<void> | undefined;
-  /**
-   * Takes payloads of past entries, with the positions just after these; resolves once they are sent, with whether to
-   * go on. Must not reject.
-   */
-  replay(payloads: readonly string[], positions: readonly LogPosition[]): Promise<boolean>;
-  /**
-   * Takes live payloads without making the other members wait; returns whether to go on. Members mostly get the same
-   * array, one after another, so that they can share what is made of it.
-   */
-  deliver(payloads: readonly string[], positions: readonly LogPosition[]): boolean;
+  readonly outlet: Outlet;
   /** Nothing more comes: the feed has ended, the member's position is no longer kept, or an event is `Unrenderable`. */
   end(error?: unknown): void;
 }
+
+/** Where the updates of one subscription leave: an operation of a websocket, or a stream over HTTP. */
+export interface Outlet {
+  /**
+   * Called once, when the subscription is established, with the cursor after which it begins; `passed` gives the
+   * position in the log before which nothing is still to be sent, unless that is not known.
+   */
+  begin?(cursor: string | undefined, passed: () => LogPosition | undefined): void;
+  /**
+   * Sends an update for each payload, in order; `positions` has the positions just after their events. `done` is called
+   * when all is written, or with why it is not. Consecutive calls with the same array of payloads share its bytes.
+   */
+  send(payloads: readonly string[], positions: readonly LogPosition[], done?: Done): void;
+  /** A promise if past events have to wait, since much else waits for their client already. */
+  untilRoom?(): Promise<void> | undefined;
+  /** Whether a live update may be sent now; if too much waits for a slow client, this closes its connection. */
+  hasRoom(): boolean;
+  /** Closes the connection, so that the client resumes, at another replica if it can. */
+  resumeElsewhere(): void;
+}
+
+/** Called when all is written, or with why it is not. */
+export type Done = (error?: Error | null) => void;

@@ -148,8 +148,8 @@ export class Group {
    * first attempt is made at once, so that what renders synchronously needs no promise.
    */
   #render(entry: LogEntry, replayed: boolean, isWanted: () => boolean): Payload | Promise<Payload> {
-    const { selected, render } = this.#rendering;
-    const attempt = () => (isSelected(entry, selected) ? render(entry, replayed) : undefined);
+    const { selected, view, run } = this.#rendering;
+    const attempt = () => (isSelected(entry, selected) ? run(view(entry, replayed)) : undefined);
     const first = started(attempt);
     if (!(first instanceof Promise)) return first;
     let begun: Promise<Payload> | undefined = first;
@@ -180,30 +180,39 @@ export class Group {
       if (wanted.length === 0) continue;
       const ends = isBehind ? positions : positions.filter((end) => seq < end.seq);
       given += characters;
-      if (!member.deliver(wanted, ends)) this.#leave(member);
-      // So far it has come, and the group not yet. It may have left.
-      else if (this.#joined.has(member)) this.#joined.set(member, last!.seq);
+      if (member.outlet.hasRoom()) {
+        this.#sources.sent.live.value += wanted.length;
+        member.outlet.send(wanted, ends);
+        // So far it has come, and the group not yet. It may have left.
+        if (this.#joined.has(member)) this.#joined.set(member, last!.seq);
+      } else this.#leave(member);
     }
     this.#due.splice(0, length);
   }
 
   async #arrive(member: Member): Promise<void> {
+    const { outlet } = member;
     const own = createReader(this.#sources, () => this.#arriving.has(member), member.caller);
     let seq = member.after ?? this.#sources.tail.position().seq;
     while (this.#arriving.has(member) && seq < this.#seq()) {
-      for (let wait = member.untilRoom?.(); wait; wait = member.untilRoom?.()) await awaitClient(wait, own);
+      for (let wait = outlet.untilRoom?.(); wait; wait = outlet.untilRoom?.()) await awaitClient(wait, own);
       const read = await this.#readPast(member, own, seq);
       if (!read || !this.#arriving.has(member)) return;
-      const { payloads, positions, end } = read;
-      if (!end) continue;
-      seq = end.seq;
-      this.#arriving.set(member, end);
-      if (payloads.length > 0 && !(await awaitClient(member.replay(payloads, positions), own)))
+      if (!read.end) continue;
+      seq = read.end.seq;
+      this.#arriving.set(member, read.end);
+      if (read.payloads.length > 0 && !(await awaitClient(this.#replay(member, read), own)))
         return this.#leave(member);
     }
     if (!this.#arriving.delete(member)) return;
     this.#joined.set(member, seq);
     if (this.#arriving.size === 0) this.#replays.clear();
+  }
+
+  /** Sends payloads of past entries; resolves once they are written, with whether to go on. */
+  #replay({ outlet }: Member, { payloads, positions }: Stretch): Promise<boolean> {
+    this.#sources.sent.replayed.value += payloads.length;
+    return new Promise((resolve) => outlet.send(payloads, positions, (error) => resolve(!error)));
   }
 
   /**
@@ -215,7 +224,7 @@ export class Group {
     await this.#sources.pace.turn(member.caller);
     // A payload that nobody waits for becomes undefined, which the replays would keep as an excluded event.
     if (!entry || !this.#arriving.has(member)) return undefined;
-    if (member.untilRoom?.()) return nothing;
+    if (member.outlet.untilRoom?.()) return nothing;
     const further = (index: number) => (seq + index < this.#seq() ? own.atHand(seq + 1 + index) : undefined);
     const stretch = gather(entry, further, this.#renderPast);
     return stretch.next && stretch.length === 0 ? single(entry, await stretch.next.payload) : stretch;

@@ -11,13 +11,11 @@ import type { LiveSource } from '../../events/feed/broadcast.js';
 import type { Feed, SubscriptionSource } from '../../events/feed/feed.js';
 import { GatewayError } from '../../graphql/errors.js';
 import { Unrenderable } from '../../events/feed/retrier.js';
-import type { Member, Rendering } from '../../events/feed/member.js';
+import type { Member, Outlet } from '../../events/feed/member.js';
 import { isObject } from '../../lib/json.js';
 import { userCaller, type MemoryLedger } from '../../lib/memory/memory-ledger.js';
 import { createSubscriptionQuota, weigh, type SubscriptionQuota } from './subscription-quota.js';
-import type { Metrics, Value } from '../../lib/telemetry/metrics.js';
-import type { Outlet } from './outlet.js';
-import type { LogPosition } from '../../events/log/log-position.js';
+import type { Metrics } from '../../lib/telemetry/metrics.js';
 import type { CompiledDocuments } from '../operation/compiled-documents.js';
 import type { OperationRules } from '../operation/operation-rules.js';
 import { createRenderer } from './renderer.js';
@@ -26,12 +24,6 @@ import { createSharingAnalysis, type Sharing } from './share-scope.js';
 /** A subscription, and where its updates are sent. */
 export interface LiveSubscription extends ExecutionArgs {
   readonly outlet: Outlet;
-}
-
-/** How many updates were sent, by all. */
-interface Sent {
-  readonly live: Value;
-  readonly replayed: Value;
 }
 
 const ignore = (): void => undefined;
@@ -54,7 +46,6 @@ export class Fanout {
   readonly #metrics: Metrics;
   readonly #sharingOf: (document: DocumentNode) => Sharing;
   readonly #quota: SubscriptionQuota;
-  readonly #sent: Sent;
   readonly #compiled: CompiledDocuments;
 
   constructor({ schema, rules, feed, metrics, ledger, compiled }: FanoutOptions) {
@@ -64,7 +55,6 @@ export class Fanout {
     this.#metrics = metrics;
     this.#sharingOf = createSharingAnalysis(schema);
     this.#quota = createSubscriptionQuota(ledger);
-    this.#sent = { live: metrics.updates.of('live'), replayed: metrics.updates.of('replayed') };
     metrics.gauge('trivium_subscriptions', 'Subscriptions that are established.', () => this.#quota.size);
     metrics.gauge(
       'trivium_subscription_groups',
@@ -83,7 +73,7 @@ export class Fanout {
     if (!isSource(source))
       throw new Error('A subscription resolver must return what `Feed.follow` returns, or a `LiveSource`.');
     const request = isLive(source) ? undefined : source.request;
-    const subscriber = new Subscriber(outlet, this.#sent, callerOf(args.contextValue), request?.after);
+    const subscriber = new Subscriber(outlet, callerOf(args.contextValue), request?.after);
     const { key, release } = this.#hold(args, isLive(source) ? [] : source.selected);
     try {
       subscriber.leave = this.#join(key, args, source, subscriber);
@@ -119,8 +109,7 @@ export class Fanout {
     const run = createRenderer(args, this.#rules, this.#compiled);
     if (isLive(source)) return source.broadcast.join(key, (item) => run(source.view(item)), member);
     const { request, view, selected } = source;
-    const render: Rendering['render'] = (entry, replayed) => run(view(entry, replayed));
-    return this.#feed.multicast.join(key, { family: request.family, selected, render }, member);
+    return this.#feed.multicast.join(key, { family: request.family, selected, view, run }, member);
   }
 }
 
@@ -141,45 +130,25 @@ function parametersOf(
 class Subscriber implements Member, AsyncIterableIterator<never, undefined> {
   readonly after: number | undefined;
   readonly caller: string;
+  readonly outlet: Outlet;
   leave: () => void = ignore;
   /** Releases the memory accounted for it. */
   release: () => void = ignore;
-  readonly #outlet: Outlet;
-  readonly #sent: Sent;
   readonly #ended: Promise<typeof ended>;
   #resolve!: (end: typeof ended | Promise<never>) => void;
 
-  constructor(outlet: Outlet, sent: Sent, caller: string, after: number | undefined) {
-    this.#outlet = outlet;
-    this.#sent = sent;
+  constructor(outlet: Outlet, caller: string, after: number | undefined) {
+    this.outlet = outlet;
     this.after = after;
     this.caller = caller;
     this.#ended = new Promise((resolve) => (this.#resolve = resolve));
-  }
-
-  untilRoom(): Promise<void> | undefined {
-    return this.#outlet.untilRoom?.();
-  }
-
-  replay(payloads: readonly string[], positions: readonly LogPosition[]): Promise<boolean> {
-    this.#sent.replayed.value += payloads.length;
-    return new Promise((resolve) => {
-      this.#outlet.send(payloads, positions, (error) => resolve(!error));
-    });
-  }
-
-  deliver(payloads: readonly string[], positions: readonly LogPosition[]): boolean {
-    if (!this.#outlet.hasRoom()) return false;
-    this.#sent.live.value += payloads.length;
-    this.#outlet.send(payloads, positions);
-    return true;
   }
 
   end(reason?: unknown): void {
     this.release();
     this.release = ignore;
     // The client reconnects, to another process if it can, and resumes from its last cursor: it misses nothing.
-    if (reason instanceof Unrenderable) return this.#outlet.resumeElsewhere();
+    if (reason instanceof Unrenderable) return this.outlet.resumeElsewhere();
     if (reason === undefined) return this.#resolve(ended);
     const failed = Promise.reject(reason);
     // The transport gets the rejection, unless the stream had ended before: it must not go unhandled then.

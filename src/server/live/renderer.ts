@@ -1,12 +1,9 @@
 import { execute, type ExecutionArgs, type ExecutionResult, type GraphQLFormattedError } from 'graphql';
 import type { Context } from '../../api/context.js';
-import type { Payload } from '../../events/feed/replay-cache.js';
+import type { Rendering } from '../../events/feed/member.js';
 import { toJsonText } from '../../lib/json.js';
 import type { CompiledDocuments } from '../operation/compiled-documents.js';
 import type { OperationRules } from '../operation/operation-rules.js';
-
-/** Makes a message of what a view has made of an event; undefined for undefined. */
-export type Render = (rootValue: unknown) => Payload | Promise<Payload>;
 
 /** The arguments of an operation, without what differs between its events. */
 type Operation = Omit<ExecutionArgs, 'rootValue' | 'contextValue'>;
@@ -17,7 +14,7 @@ export function createRenderer(
   { contextValue, ...operation }: ExecutionArgs,
   rules: OperationRules,
   documents: CompiledDocuments,
-): Render {
+): Rendering['run'] {
   // The group may outlive its first member: it keeps that caller's session, but nothing else of the operation.
   const base = (contextValue as Context).detached();
   const run = compiledRun(operation, documents);

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { LogPosition } from '../../events/log/log-position.js';
 import type { Holding } from '../../lib/memory/memory-ledger.js';
-import type { Done, Outlet } from '../live/outlet.js';
+import type { Done, Outlet } from '../../events/feed/member.js';
 import type { Breathe } from '../operation/admission.js';
 import { encodeText } from '../operation/answer-text.js';
 import { maxWaitingBytes } from '../ws/socket/backpressure.js';

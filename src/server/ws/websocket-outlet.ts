@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import type { LogPosition } from '../../events/log/log-position.js';
-import type { Done, Outlet } from '../live/outlet.js';
+import type { Done, Outlet } from '../../events/feed/member.js';
 import { lengthOf } from '../operation/answer-text.js';
 import { canSendUpdate, hold, sendAnswer, tooLate, untilWritten } from './socket/backpressure.js';
 import { tryAgainLater, type Connection } from './socket/connection.js';

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createFeed, type Feed, type FeedOptions } from '../../../src/events/feed/feed.js';
-import type { Member } from '../../../src/events/feed/member.js';
 import type { Log, LogEntry } from '../../../src/events/log/log.js';
 import { createCursors } from '../../../src/graphql/cursors.js';
 import { createSealer } from '../../../src/lib/sealer.js';
@@ -11,7 +10,7 @@ import type { Database } from '../../../src/store/database.js';
 import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
 import { engines } from '../../support/engines.js';
 import { delivery, openTestLog, restore, type TestLog } from '../test-log.js';
-import { createGate, createMember, createRendering, expectGot, text } from '../members.js';
+import { createGate, createMember, createRendering, expectGot, text, type Client } from '../members.js';
 
 const cursors = createCursors(createSealer([randomBytes(32)]));
 const numbers = (count: number) => Array.from({ length: count }, (_, at) => at + 1);
@@ -65,7 +64,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
   }
 
   /** A member that is alone in its group, so that no other affects what is rendered and when. */
-  function follow(after?: number, changes: Partial<Member> & { readonly of?: Feed } = {}) {
+  function follow(after?: number, changes: Client & { readonly of?: Feed } = {}) {
     const { of = feed, ...rest } = changes;
     const member = createMember(after, rest);
     const leave = of.multicast.join(`group ${(groups += 1)}`, createRendering(), member);

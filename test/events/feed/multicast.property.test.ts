@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createFeed, type Feed } from '../../../src/events/feed/feed.js';
 import type { Rendering } from '../../../src/events/feed/member.js';
+import type { Payload } from '../../../src/events/feed/replay-cache.js';
 import type { Selection } from '../../../src/events/feed/selection.js';
 import type { Log, LogEntry } from '../../../src/events/log/log.js';
 import { createCursors } from '../../../src/graphql/cursors.js';
@@ -58,12 +59,13 @@ function createGroup(family: (typeof families)[number], isAsync: boolean, select
   const rendering: Rendering = {
     family,
     selected: selection ? [selection] : [],
-    render(entry, replayed) {
+    view(entry, replayed) {
       const { seq } = entry;
       if (!replayed) rendered.set(seq, (rendered.get(seq) ?? 0) + 1);
       if (!wants(entry)) return undefined;
       return isAsync && seq % 3 === 0 ? sleep(1, String(seq)) : String(seq);
     },
+    run: (shown) => shown as Payload | Promise<Payload>,
   };
   return { family, wants, rendered, rendering, key: `${family} ${isAsync} ${selection !== undefined}` };
 }
@@ -104,11 +106,16 @@ function createMember(log: Log, feed: Feed, { key, rendering, family, wants }: G
     let isHere = true;
     const unsubscribe = feed.multicast.join(key, rendering, {
       after,
-      async replay(payloads) {
-        if (slow > 0) await sleep(slow);
-        return isHere && payloads.every(take);
+      outlet: {
+        send(payloads, _, done) {
+          if (!done) return isHere ? payloads.forEach(take) : expect.fail('It has left.');
+          const answer = () => done(isHere && payloads.every(take) ? null : new Error('It takes no more.'));
+          if (slow > 0) void sleep(slow).then(answer);
+          else answer();
+        },
+        hasRoom: () => !refusing,
+        resumeElsewhere: () => undefined,
       },
-      deliver: (payloads) => (isHere ? payloads.every(take) : expect.fail('It has left.')),
       end: (error) => (failure ??= error ?? new Error('It ended.')),
     });
     if (last === undefined && after === undefined) began = [began![0], (await log.bounds()).head];

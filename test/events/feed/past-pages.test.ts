@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Log, LogEntry } from '../../../src/events/log/log.js';
-import { Pace } from '../../../src/lib/async/pace.js';
 import { PastPages, entryIn } from '../../../src/events/feed/past-pages.js';
 import { expired } from '../../../src/events/log/log-position.js';
 import { createReader } from '../../../src/events/feed/log-reader.js';
@@ -197,10 +196,7 @@ test('a reader holds what follows in the page, up to a limit', async () => {
   world.weight = 300_000;
   const retrier = { retry: (read: () => Promise<never>) => read() } as never;
   const past = new PastPages(world.log, world.tail);
-  const reader = createReader(
-    { past, tail: world.tail, retrier, pace: new Pace(1), livePace: new Pace(1) },
-    () => true,
-  );
+  const reader = createReader({ past, tail: world.tail, retrier }, () => true);
   expect((await reader.entry(10))?.seq).toBe(10);
   expect(range(9, 14).map((seq) => reader.atHand(seq)?.seq)).toEqual([
     undefined,

@@ -26,7 +26,8 @@ function createSources(perTurn = 32): Sources {
     position: () => ({ seq: 1_000_000, witness: '' }),
     follow: () => () => undefined,
   };
-  return { past: { page }, tail, retrier: { retry }, pace: new Pace(perTurn) } as unknown as Sources;
+  const sent = { live: { value: 0 }, replayed: { value: 0 } };
+  return { past: { page }, tail, retrier: { retry }, pace: new Pace(perTurn), sent } as unknown as Sources;
 }
 
 /** Clients that take nothing: what would go on once they do. */
