@@ -11,7 +11,7 @@ import {
 } from './commit-statements.js';
 import type { Delivery } from '../webhooks/delivery.js';
 import type { Folds } from './fold.js';
-import { witnessOf, type LogPosition } from './log-position.js';
+import { positionOf, type LogPosition } from './log-position.js';
 import { storeAlteredBodies } from './altered-bodies.js';
 
 /**
@@ -106,7 +106,9 @@ class LogWriter {
     const last = fresh.at(-1);
     if (!last) return { outcomes, head: undefined, seq: head.seq };
     const events = fresh.map((item) => ({ ...item, entity: states.fold(item) }));
-    const newHead = positionOf(last);
+    const { seq, eventKey, delivery } = last;
+    const received_at = Date.parse(delivery.receivedAt);
+    const newHead = positionOf({ seq, family: delivery.family, event_id: eventKey, received_at });
     const isKept = await this.#statements.keep(db, {
       events,
       folded: (family) => states.folded(family),
@@ -211,8 +213,4 @@ function classify(batch: readonly Item[], known: Map<string, Known>, head: numbe
     return 'altered';
   });
   return { outcomes, fresh, altered };
-}
-
-function positionOf({ seq, eventKey, delivery: { family, receivedAt } }: NumberedItem): LogPosition {
-  return { seq, witness: witnessOf(family, eventKey, Date.parse(receivedAt)) };
 }

@@ -27,7 +27,7 @@ export function expired(): GatewayError {
 const witnessLength = 8;
 
 /** The witness of an entry, the same on every replica: a digest of its family, stored id and time of receipt. */
-export function witnessOf(family: string, eventKey: string, receivedAt: number): string {
+function witnessOf(family: string, eventKey: string, receivedAt: number): string {
   return digest(JSON.stringify([family, eventKey, receivedAt])).slice(0, witnessLength);
 }
 
