@@ -1,6 +1,5 @@
 import { expect } from 'vitest';
-import type { Member, Outlet, Rendering, View } from '../../src/events/feed/member.js';
-import type { Payload } from '../../src/events/feed/replay-cache.js';
+import type { Member, Outlet, Payload, Rendering, View } from '../../src/events/feed/member.js';
 import type { LogEntry } from '../../src/events/log/log.js';
 
 /** An entry's number, with a star if it was replayed. */

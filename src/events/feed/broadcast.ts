@@ -1,7 +1,6 @@
 import { Pace, isTurnShort } from '../../lib/async/pace.js';
 import type { Value } from '../../lib/telemetry/metrics.js';
-import type { Payload } from './replay-cache.js';
-import type { Member } from './member.js';
+import type { Member, Payload } from './member.js';
 
 /** What a subscription's resolver hands to the fan-out for what is not in the log: it cannot be resumed. */
 export interface LiveSource<T> extends AsyncIterable<unknown> {

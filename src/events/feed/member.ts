@@ -1,17 +1,16 @@
 import type { LogEntry } from '../log/log.js';
 import type { LogPosition } from '../log/log-position.js';
-import type { Payload } from './replay-cache.js';
-import type { Selection } from './selection.js';
+import type { Interest } from './selection.js';
 
 /** Which entries concern a group, and how it renders them for its members: the same for all of them. */
-export interface Rendering {
-  readonly family: string;
-  /** The selections that an entry must match, the most selective first; empty for all of the family. */
-  readonly selected: readonly Selection[];
+export interface Rendering extends Interest {
   readonly view: View<unknown>;
   /** Makes a payload of what `view` has made; undefined of undefined. A failure is retried, and finally given up. */
   readonly run: (shown: unknown) => Payload | Promise<Payload>;
 }
+
+/** A rendered entry; undefined if the entry is excluded, or nobody waits for it any more. */
+export type Payload = string | undefined;
 
 /** Makes what a subscriber gets of an entry. Pure; `replayed` says whether the subscriber was still catching up. */
 export type View<T> = (entry: LogEntry, replayed: boolean) => T;

@@ -1,8 +1,6 @@
 import type { LogEntry } from '../log/log.js';
 import { createCache } from '../../lib/cache/cache.js';
-
-/** A rendered entry; undefined if the entry is excluded, or nobody waits for it any more. */
-export type Payload = string | undefined;
+import type { Payload } from './member.js';
 
 /** Payloads of past entries, rendered once for those who want them at about the same time. */
 export interface Replays {

@@ -1,9 +1,9 @@
 import type { LogEntry } from '../log/log.js';
 import { positionAt, type LogPosition } from '../log/log-position.js';
 import { createReader, type Reader, type Sources } from './log-reader.js';
-import type { Member, Rendering } from './member.js';
-import { createReplays, type Replays, type Payload } from './replay-cache.js';
-import type { Selection } from './selection.js';
+import type { Member, Payload, Rendering } from './member.js';
+import { createReplays, type Replays } from './replay-cache.js';
+import { isSelected } from './selection.js';
 
 /** What a group tells whoever created it. */
 interface GroupEvents {
@@ -42,7 +42,7 @@ const nothing: Stretch = { payloads: [], positions: [], length: 0, end: undefine
  * never skipped, since the client would not know. Entries in memory are sent together; then the event loop gets a turn
  * in which sockets write what they were given, so that a burst is not mistaken for a slow client.
  */
-export class Group {
+export class SubscriptionGroup {
   readonly #sources: Sources;
   readonly #rendering: Rendering;
   readonly #events: GroupEvents;
@@ -96,26 +96,13 @@ export class Group {
     this.#due.push(seq);
   }
 
-  /** Delivers some of the queued entries, and wants another turn if there are more. */
-  deliverDue(): void {
-    void this.#deliverDue();
-  }
-
-  /** How far the group has come; entries that do not concern it count as passed at once. */
-  #seq(): number {
-    return this.#due.length > 0 ? this.#due[0]! - 1 : this.#sources.tail.position().seq;
-  }
-
-  readonly #isWanted = (): boolean => this.#arriving.size + this.#joined.size > 0;
-
-  async #deliverDue(): Promise<void> {
+  /** Delivers some of the queued entries, and wants another turn if there are more. Never rejects. */
+  async deliverDue(): Promise<void> {
     if (this.#isReading || !this.#isWanted() || this.#due.length === 0) return;
     this.#isReading = true;
     try {
-      const seq = this.#due[0]!;
-      const recent = this.#sources.tail.entry(seq);
-      if (recent) this.#reader.release();
-      const entry = recent ?? (await this.#reader.entry(seq));
+      const read = this.#reader.entry(this.#due[0]!);
+      const entry = read instanceof Promise ? await read : read;
       if (!entry) return;
       const stretch = gather(entry, this.#dueEntry, this.#renderLive);
       await this.#advance(stretch);
@@ -127,6 +114,13 @@ export class Group {
     }
     if (this.#isWanted() && this.#due.length > 0) this.#events.wantTurn();
   }
+
+  /** How far the group has come; entries that do not concern it count as passed at once. */
+  #seq(): number {
+    return this.#due.length > 0 ? this.#due[0]! - 1 : this.#sources.tail.position().seq;
+  }
+
+  readonly #isWanted = (): boolean => this.#arriving.size + this.#joined.size > 0;
 
   readonly #dueEntry = (index: number): LogEntry | undefined => {
     return index < this.#due.length ? this.#sources.tail.entry(this.#due[index]!) : undefined;
@@ -240,11 +234,6 @@ export class Group {
     this.#leave(member);
     member.end(error);
   }
-}
-
-/** Whether the entry matches all of these selections. */
-export function isSelected(entry: LogEntry, all: readonly Selection[]): boolean {
-  return all.every(({ keyOf, values }) => values.has(keyOf(entry)));
 }
 
 /** Makes an attempt; a thrown error becomes a rejection. */
