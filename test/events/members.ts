@@ -1,6 +1,8 @@
 import { expect } from 'vitest';
+import type { Feed } from '../../src/events/feed/feed.js';
 import type { Member, Outlet, Payload, Rendering, View } from '../../src/events/feed/member.js';
 import type { LogEntry } from '../../src/events/log/log.js';
+import type { Signal } from '../../src/lib/async/abort.js';
 
 /** An entry's number, with a star if it was replayed. */
 export const text = ({ seq }: LogEntry, replayed: boolean) => `${seq}${replayed ? '*' : ''}`;
@@ -56,6 +58,12 @@ export async function expectGot(
   expected: string,
 ): Promise<void> {
   await expect.poll(() => got.join(' '), { timeout: 5_000 }).toBe(expected);
+}
+
+/** The number in the log after which a subscription with this cursor begins. */
+export async function seqOf(feed: Feed, cursor: string, signal?: Signal): Promise<number | undefined> {
+  const { after } = await feed.follow({ family: 'shipments', selected: [] }, text, cursor, signal);
+  return after;
 }
 
 /** A gate: `opened` resolves once `open` is called. */

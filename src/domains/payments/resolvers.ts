@@ -70,14 +70,13 @@ export const paymentsResolvers: Resolvers<PaymentsContext> = {
       async subscribe(_, { filter, after }, context) {
         requireGrant(context, 'PAYMENTS_READ');
         const { feed, signal, resumeAfter } = context;
-        const wanted = toSelections(filter ?? {});
-        const place = await feed.start(resumeAfter ?? after, signal);
+        const selected = toSelections(filter ?? {});
         const view = (entry: LogEntry, replayed: boolean) => {
           const payment = foldedAt(entry);
           const event = withLivemodeOf(payment, eventOf(entry));
           return { paymentUpdates: { cursor: feed.cursor(entry), replayed, event, payment } };
         };
-        return feed.follow({ family: 'payments', ...place }, view, wanted);
+        return feed.follow({ family: 'payments', selected }, view, resumeAfter ?? after, signal);
       },
     },
   },

@@ -53,13 +53,12 @@ export const shipmentsResolvers: Resolvers<ShipmentsContext> = {
       async subscribe(_, { filter, after }, context) {
         requireGrant(context, 'SHIPMENTS_READ');
         const { feed, signal, resumeAfter } = context;
-        const wanted = toSelections(filter ?? {});
-        const place = await feed.start(resumeAfter ?? after, signal);
+        const selected = toSelections(filter ?? {});
         const view = (entry: LogEntry, replayed: boolean) => {
           const [event, shipment] = [eventOf(entry), foldedAt(entry)];
           return { shipmentUpdates: { cursor: feed.cursor(entry), replayed, event, shipment } };
         };
-        return feed.follow({ family: 'shipments', ...place }, view, wanted);
+        return feed.follow({ family: 'shipments', selected }, view, resumeAfter ?? after, signal);
       },
     },
   },

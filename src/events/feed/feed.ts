@@ -2,7 +2,7 @@ import type { Cursors } from '../../graphql/cursors.js';
 import type { Database } from '../../store/database.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import { Retrier, type GiveUpLimit } from './retrier.js';
-import type { Selection } from './selection.js';
+import type { Interest } from './selection.js';
 import type { Log } from '../log/log.js';
 import type { Relay } from '../relay/relay.js';
 import { Multicast } from './multicast.js';
@@ -18,51 +18,36 @@ import type { View } from './member.js';
 export interface Feed {
   /** The cursor of a position (every entry is one): the same on every replica, valid for every family and filter. */
   cursor(position: LogPosition): string;
-  /**
-   * The number that a cursor stands for. Rejects with `CURSOR_INVALID`, or with `CURSOR_EXPIRED` if the log no longer
-   * has everything after it or was restored from a backup without its entry. While the database does not answer, this
-   * retries, as every subscription does, until `signal` is aborted.
-   */
-  seqOf(cursor: string, signal?: Signal): Promise<number>;
-  /** Where a subscription with this cursor begins, as `seqOf`; without one it begins now. */
-  start(
-    cursor: string | null | undefined,
-    signal?: Signal,
-  ): Promise<Pick<SubscriptionRequest, 'after' | 'cursor'>>;
   /** How far this process has followed the log: all of that is committed, so any later read shows it. */
   position(): LogPosition;
   /**
-   * What a subscription's resolver hands to the fan-out: the entries that `request` and all of the selections match, as
-   * `view` shows them. The most selective selection comes first.
+   * What a subscription's resolver hands to the fan-out: the entries of this interest, as `view` shows them, after the
+   * position of a cursor or, without one, from now on. Rejects with `CURSOR_INVALID`, or with `CURSOR_EXPIRED` if the log
+   * no longer has everything after it or was restored from a backup without its entry. While the database does not
+   * answer, this retries, as every subscription does, until `signal` is aborted.
    */
   follow<T>(
-    request: SubscriptionRequest,
+    interest: Interest,
     view: View<T>,
-    selected?: readonly Selection[],
-  ): SubscriptionSource<T>;
+    cursor?: string | null,
+    signal?: Signal,
+  ): Promise<SubscriptionSource<T>>;
   /** Where subscribers join: each gets every event once, in log order, or `CURSOR_EXPIRED` if one is gone. */
   readonly multicast: Multicast;
   /** Ends every subscription. */
   stop(): void;
 }
 
-/** What a subscription wants: a family's events after a position, or only future ones; never skipped ones. */
-export interface SubscriptionRequest {
-  readonly family: string;
-  readonly after?: number;
-  /** The cursor of that position. */
-  readonly cursor?: string;
-}
-
 /**
  * The description of a subscription, so that many can share one. It is an iterable because graphql-js accepts nothing
  * else from a subscription's resolver; updates are not pulled, so iterating it throws.
  */
-export interface SubscriptionSource<T> extends AsyncIterable<T> {
-  readonly request: SubscriptionRequest;
+export interface SubscriptionSource<T> extends Interest, AsyncIterable<T> {
   readonly view: View<T>;
-  /** As `Rendering.selected`. */
-  readonly selected: readonly Selection[];
+  /** As `Member.after`. */
+  readonly after: number | undefined;
+  /** The cursor of that position. */
+  readonly cursor: string | null | undefined;
 }
 
 /**
@@ -121,15 +106,11 @@ export async function createFeed(options: FeedOptions): Promise<Feed> {
 
   return {
     cursor: ({ seq, witness }) => cursors.seal(connection, [tail.logId(), seq, witness]),
-    seqOf,
-    start: async (cursor, signal) => (cursor == null ? {} : { after: await seqOf(cursor, signal), cursor }),
     position: () => tail.position(),
-    follow: (request, view, selected = []) => ({
-      request,
-      view,
-      selected,
-      [Symbol.asyncIterator]: refuseToIterate,
-    }),
+    async follow({ family, selected }, view, cursor, signal) {
+      const after = cursor == null ? undefined : await seqOf(cursor, signal);
+      return { family, selected, view, after, cursor, [Symbol.asyncIterator]: refuseToIterate };
+    },
     multicast: new Multicast({
       past,
       pace: new Pace(replaysPerTurn),

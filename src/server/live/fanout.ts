@@ -10,6 +10,7 @@ import type { Context } from '../../api/context.js';
 import type { LiveSource } from '../../events/feed/broadcast.js';
 import type { Feed, SubscriptionSource } from '../../events/feed/feed.js';
 import { GatewayError } from '../../graphql/errors.js';
+import type { Selection } from '../../events/feed/selection.js';
 import { Unrenderable } from '../../events/feed/retrier.js';
 import type { Member, Outlet } from '../../events/feed/member.js';
 import { isObject } from '../../lib/json.js';
@@ -72,9 +73,9 @@ export class Fanout {
     if (!(Symbol.asyncIterator in source)) return source as Awaited<OperationResult>;
     if (!isSource(source))
       throw new Error('A subscription resolver must return what `Feed.follow` returns, or a `LiveSource`.');
-    const request = isLive(source) ? undefined : source.request;
-    const subscriber = new Subscriber(outlet, callerOf(args.contextValue), request?.after);
-    const { key, release } = this.#hold(args, isLive(source) ? [] : source.selected);
+    const followed = isLive(source) ? undefined : source;
+    const subscriber = new Subscriber(outlet, callerOf(args.contextValue), followed?.after);
+    const { key, release } = this.#hold(args, followed?.selected ?? []);
     try {
       subscriber.leave = this.#join(key, args, source, subscriber);
     } catch (error) {
@@ -84,14 +85,14 @@ export class Fanout {
     subscriber.release = release;
     const { multicast } = this.#feed;
     // Before anything is sent: a group never sends to a new member at once.
-    outlet.begin?.(request && (request.cursor ?? this.#feed.cursor(this.#feed.position())), () =>
+    outlet.begin?.(followed && (followed.cursor ?? this.#feed.cursor(this.#feed.position())), () =>
       multicast.passed(key, subscriber),
     );
     return subscriber;
   }
 
   /** The group's key, and a function that releases what is accounted for; `RATE_LIMITED` if that is too much. */
-  #hold(args: ExecutionArgs, selected: SubscriptionSource<unknown>['selected']) {
+  #hold(args: ExecutionArgs, selected: readonly Selection[]) {
     const { document } = args;
     const operation = getOperationAST(document, args.operationName)!;
     const { fields } = this.#rules.costs.of(document, operation, args.variableValues ?? undefined);
@@ -108,8 +109,8 @@ export class Fanout {
   #join(key: string, args: ExecutionArgs, source: Source, member: Member): () => void {
     const run = createRenderer(args, this.#rules, this.#compiled);
     if (isLive(source)) return source.broadcast.join(key, (item) => run(source.view(item)), member);
-    const { request, view, selected } = source;
-    return this.#feed.multicast.join(key, { family: request.family, selected, view, run }, member);
+    const { family, selected, view } = source;
+    return this.#feed.multicast.join(key, { family, selected, view, run }, member);
   }
 }
 
@@ -190,7 +191,7 @@ function tooMuchHeld(): GatewayError {
 type Source = SubscriptionSource<unknown> | LiveSource<unknown>;
 
 function isSource(source: AsyncIterable<unknown>): source is Source {
-  return 'view' in source && ('request' in source || 'broadcast' in source);
+  return 'view' in source && ('family' in source || 'broadcast' in source);
 }
 
 function isLive(source: Source): source is LiveSource<unknown> {

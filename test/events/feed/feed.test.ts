@@ -10,7 +10,15 @@ import type { Database } from '../../../src/store/database.js';
 import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
 import { engines } from '../../support/engines.js';
 import { delivery, openTestLog, restore, type TestLog } from '../test-log.js';
-import { createGate, createMember, createRendering, expectGot, text, type Client } from '../members.js';
+import {
+  createGate,
+  createMember,
+  createRendering,
+  expectGot,
+  seqOf,
+  text,
+  type Client,
+} from '../members.js';
 
 const cursors = createCursors(createSealer([randomBytes(32)]));
 const numbers = (count: number) => Array.from({ length: count }, (_, at) => at + 1);
@@ -181,8 +189,8 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
       const again = await openFeed();
       const entries = await testLog.log.read(0, 3);
       expect(again.cursor(entries[1]!)).toBe(await cursorAt(2));
-      expect(await again.seqOf(await cursorAt(2))).toBe(2);
-      expect(await feed.seqOf(await cursorAt(0))).toBe(0);
+      expect(await seqOf(again, await cursorAt(2))).toBe(2);
+      expect(await seqOf(feed, await cursorAt(0))).toBe(0);
       for (const { cursor, position } of [feed, again]) expect(cursor(position())).toBe(await cursorAt(3));
       expect(feed.position().seq).toBe(3);
     });
@@ -193,7 +201,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
       ['some other text', () => 'cursor'],
       ['of another connection', () => cursors.seal({ connection: 'notes' }, ['log', 0, ''])],
     ])('is CURSOR_INVALID if it is %s', async (_case, alter) => {
-      await expect(feed.seqOf(alter(await cursorAt(0)))).rejects.toMatchObject({ code: 'CURSOR_INVALID' });
+      await expect(seqOf(feed, alter(await cursorAt(0)))).rejects.toMatchObject({ code: 'CURSOR_INVALID' });
     });
 
     test('takes few reads to look up when many clients resume at once', async () => {
@@ -211,7 +219,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
       });
       reads = 0;
       const sealed = await Promise.all(numbers(60).map(cursorAt));
-      expect(await Promise.all(sealed.map((cursor) => late.seqOf(cursor)))).toEqual(numbers(60));
+      expect(await Promise.all(sealed.map((cursor) => seqOf(late, cursor)))).toEqual(numbers(60));
       expect(reads).toBeLessThanOrEqual(4); // the end of the log twice at most, and two pages
     });
 
@@ -223,10 +231,10 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
       const cursor = await cursorAt(0);
       isAway = true;
       const leaving = new LightAbortController();
-      const left = failing.seqOf(cursor, leaving);
+      const left = seqOf(failing, cursor, leaving);
       leaving.abort();
       expect(await left).toBe(0);
-      const stopped = failing.seqOf(cursor);
+      const stopped = seqOf(failing, cursor);
       failing.stop();
       expect(await stopped).toBe(0);
     });
@@ -236,8 +244,8 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
         log: { bounds: async () => ({ ...(await testLog.log.bounds()), id: 'another log' }) },
       });
       const expiry = { code: 'CURSOR_EXPIRED' };
-      await expect(feed.seqOf(other.cursor(other.position()))).rejects.toMatchObject(expiry);
-      await expect(feed.seqOf(await cursorAt(1))).rejects.toMatchObject(expiry);
+      await expect(seqOf(feed, other.cursor(other.position()))).rejects.toMatchObject(expiry);
+      await expect(seqOf(feed, await cursorAt(1))).rejects.toMatchObject(expiry);
     });
 
     test('is CURSOR_EXPIRED if events after it were deleted, and valid if none was', async () => {
@@ -245,8 +253,8 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
       const [second, third] = [await cursorAt(2), await cursorAt(3)];
       await deleteAll();
       await append(1, { receivedAt: testLog.clock.iso() });
-      await expect(feed.seqOf(second)).rejects.toMatchObject({ code: 'CURSOR_EXPIRED' });
-      const after = await feed.seqOf(third);
+      await expect(seqOf(feed, second)).rejects.toMatchObject({ code: 'CURSOR_EXPIRED' });
+      const after = await seqOf(feed, third);
       await expectGot(follow(after), '4*');
     });
 
@@ -258,7 +266,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
       const late = await openFeed();
       const cursor = late.cursor(late.position());
       await append(1, { receivedAt: testLog.clock.iso() });
-      const after = await feed.seqOf(cursor);
+      const after = await seqOf(feed, cursor);
       expect(after).toBe(3);
       await expectGot(follow(after), '4*');
     });
@@ -273,9 +281,9 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
       .where('seq', '=', 2)
       .execute();
     const restored = await openFeed();
-    expect(await restored.seqOf(shared)).toBe(1);
-    await expect(restored.seqOf(lost)).rejects.toMatchObject({ code: 'CURSOR_EXPIRED' });
-    expect(await restored.seqOf(restored.cursor(restored.position()))).toBe(2);
+    expect(await seqOf(restored, shared)).toBe(1);
+    await expect(seqOf(restored, lost)).rejects.toMatchObject({ code: 'CURSOR_EXPIRED' });
+    expect(await seqOf(restored, restored.cursor(restored.position()))).toBe(2);
   });
 
   describe('when the database is restored', () => {
@@ -300,7 +308,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
         await append(2);
         await expectGot(member, '1 2');
         isHeld = true;
-        const position = own.seqOf(await cursorAt(2));
+        const position = seqOf(own, await cursorAt(2));
         await begun.opened;
         const { kysely } = testLog.database;
         if (left === 'no entry') {
@@ -324,12 +332,12 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
         for (const { ended } of members) expect(await ended).toMatchObject(expiry);
         expect(feed.multicast.size).toBe(0);
         expect(feed.position().seq).toBe(kept);
-        await expect(feed.seqOf(lost)).rejects.toMatchObject(expiry);
+        await expect(seqOf(feed, lost)).rejects.toMatchObject(expiry);
         const newcomer = follow();
         await testLog.log.append(delivery('after the restoring'));
         await expectGot(newcomer, String(kept + 1));
         for (const { got } of members) expect(got).toEqual([]);
-        const after = await feed.seqOf(feed.cursor(feed.position()));
+        const after = await seqOf(feed, feed.cursor(feed.position()));
         expect(after).toBe(kept + 1);
       },
     );
@@ -356,8 +364,8 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
       const member = follow();
       await testLog.database.kysely.updateTable('log_head').set({ log_id: 'another' }).execute();
       expect(await member.ended).toMatchObject(expiry);
-      await expect(feed.seqOf(before)).rejects.toMatchObject(expiry);
-      expect(await feed.seqOf(feed.cursor(feed.position()))).toBe(0);
+      await expect(seqOf(feed, before)).rejects.toMatchObject(expiry);
+      expect(await seqOf(feed, feed.cursor(feed.position()))).toBe(0);
     });
 
     test('does not mistake retention for a restore', async () => {
@@ -463,7 +471,7 @@ describe.each(engines)('the feed on %s', (_, freshUrl) => {
     const cursor = await cursorAt(1);
     await testLog.database.kysely.updateTable('events').set({ event: '{' }).where('seq', '=', 1).execute();
     const other = await openFeed();
-    expect(await other.seqOf(cursor)).toBe(1);
+    expect(await seqOf(other, cursor)).toBe(1);
     const member = follow(1, { of: other });
     await append(2);
     await expectGot(member, '2 3');

@@ -9,6 +9,7 @@ import type { Log, LogEntry } from '../../../src/events/log/log.js';
 import { createCursors } from '../../../src/graphql/cursors.js';
 import { createSealer } from '../../../src/lib/sealer.js';
 import { engines } from '../../support/engines.js';
+import { seqOf } from '../members.js';
 import { delivery, openTestLog } from '../test-log.js';
 
 const cursors = createCursors(createSealer([randomBytes(32)]));
@@ -99,7 +100,7 @@ function createMember(log: Log, feed: Feed, { key, rendering, family, wants }: G
     if (leave) return;
     const last = resumable();
     const seq = last ?? (exact ? (await log.bounds()).head : undefined);
-    const after = seq === undefined ? undefined : await feed.seqOf(await cursorAt(seq));
+    const after = seq === undefined ? undefined : await seqOf(feed, await cursorAt(seq));
     refusing = false;
     if (last === undefined) began = [after ?? feed.position().seq, after ?? (await log.bounds()).head];
     let isHere = true;

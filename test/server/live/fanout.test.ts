@@ -20,6 +20,7 @@ import { delivery, openTestLog } from '../../events/test-log.js';
 import { createTestFile } from '../../support/sqlite.js';
 import { collect } from '../../support/memory.js';
 
+const shipments = { family: 'shipments', selected: [] };
 const ended = { done: true, value: undefined };
 
 /** The server's end of a websocket, the messages that its client received, and the client's close code. */
@@ -49,11 +50,10 @@ async function openFanout(changes: Partial<Log> = {}) {
     resolvers: {
       Subscription: {
         seq: {
-          subscribe: (_: unknown, { after }: { after?: number }) =>
-            feed.follow({ family: 'shipments', ...(after !== undefined && { after }) }, ({ seq, event }) => ({
-              seq,
-              event,
-            })),
+          subscribe: async (_: unknown, { after }: { after?: number }) => ({
+            ...(await feed.follow(shipments, ({ seq, event }) => ({ seq, event }))),
+            after,
+          }),
           resolve({ seq }: { seq: number }, { stuck }: { stuck?: boolean }) {
             if (stuck && seq === 2) throw new Error('A fault of ours.');
             return seq;
@@ -173,7 +173,7 @@ test.each([
 
 test('refuses to iterate over what a subscription resolver returns', async () => {
   const { feed } = await openFanout();
-  const following = feed.follow({ family: 'shipments' }, ({ seq }) => seq);
+  const following = await feed.follow(shipments, ({ seq }) => seq);
   expect(() => following[Symbol.asyncIterator]()).toThrow('joins the multicast');
 });
 
