@@ -6,7 +6,7 @@ import { toGlobalId } from '../../graphql/global-id.js';
 import type { Cursors } from '../../graphql/cursors.js';
 import type { Deliveries } from '../../events/deliveries/deliveries.js';
 import { isWanted, type DeliveryFilter } from '../../events/deliveries/delivery-pages.js';
-import type { Broadcast, LiveSource } from '../../events/feed/broadcast.js';
+import type { Broadcast } from '../../events/feed/broadcast.js';
 import type { DeliveryPosition, WebhookDelivery, WebhookEndpoint } from '../../models/webhook.js';
 import type { Endpoints } from './endpoints.js';
 
@@ -62,13 +62,9 @@ export const webhooksResolvers: Resolvers<WebhooksContext> = {
       subscribe(_, { filter }, context) {
         requireGrant(context, 'WEBHOOKS_READ');
         const wanted = toFilter(filter ?? {});
-        const source: LiveSource<WebhookDelivery> = {
-          broadcast: context.liveDeliveries,
-          view: (delivery) =>
-            isWanted(delivery, wanted) ? { webhookDeliveryUpdates: { delivery } } : undefined,
-          [Symbol.asyncIterator]: refuseToIterate,
-        };
-        return source as AsyncIterable<never>;
+        return context.liveDeliveries.follow((delivery) =>
+          isWanted(delivery, wanted) ? { webhookDeliveryUpdates: { delivery } } : undefined,
+        );
       },
     },
   },
@@ -117,8 +113,4 @@ function isoText(ms: number): string {
 
 function isoTextIf(ms: number | null): string | null {
   return ms === null ? null : isoText(ms);
-}
-
-function refuseToIterate(): never {
-  throw new Error('Deliveries cannot be pulled: a subscriber joins the broadcast.');
 }

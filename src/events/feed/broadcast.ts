@@ -1,12 +1,12 @@
 import { Pace, isTurnShort } from '../../lib/async/pace.js';
 import type { Value } from '../../lib/telemetry/metrics.js';
-import type { Member, Payload } from './member.js';
+import { refuseToIterate, type Member, type Payload } from './member.js';
 
 /** What a subscription's resolver hands to the fan-out for what is not in the log: it cannot be resumed. */
-export interface LiveSource<T> extends AsyncIterable<unknown> {
+export interface LiveSource<T, Shown> extends AsyncIterable<Shown> {
   readonly broadcast: Broadcast<T>;
   /** Makes what a subscriber gets of an item; undefined if its filter excludes it. Pure. */
-  view(item: T): unknown;
+  view(item: T): Shown | undefined;
 }
 
 /** Subscribers that want the same. */
@@ -29,10 +29,7 @@ export class Broadcast<T> {
   readonly #sent: Value;
   readonly #onAudience: (isThere: boolean) => void;
 
-  /**
-   * `sent` counts what subscribers were sent; `onAudience` is called when the first of them comes, and when the last one
-   * has left.
-   */
+  /** `sent` counts what is sent; `onAudience` is called when the first subscriber comes, and when the last has left. */
   constructor(sent: Value, onAudience: (isThere: boolean) => void = () => undefined) {
     this.#sent = sent;
     this.#onAudience = onAudience;
@@ -41,6 +38,11 @@ export class Broadcast<T> {
   /** How many groups there are. */
   get size(): number {
     return this.#groups.size;
+  }
+
+  /** The items as `view` shows them. */
+  follow<Shown>(view: LiveSource<T, Shown>['view']): LiveSource<T, Shown> {
+    return { broadcast: this, view, [Symbol.asyncIterator]: refuseToIterate };
   }
 
   /** Adds a member to the group with this key, creating it with `render` if needed; returns a function to leave. */

@@ -12,7 +12,7 @@ import { createCoalescedRead } from '../../lib/async/coalesced-read.js';
 import { startTail } from './log-tail.js';
 import type { Signal } from '../../lib/async/abort.js';
 import { Pace } from '../../lib/async/pace.js';
-import type { View } from './member.js';
+import { refuseToIterate, type View } from './member.js';
 
 /** The log as clients follow it. */
 export interface Feed {
@@ -22,8 +22,8 @@ export interface Feed {
   position(): LogPosition;
   /**
    * What a subscription's resolver hands to the fan-out: the entries of this interest, as `view` shows them, after the
-   * position of a cursor or, without one, from now on. Rejects with `CURSOR_INVALID`, or with `CURSOR_EXPIRED` if the log
-   * no longer has everything after it or was restored from a backup without its entry. While the database does not
+   * position of a cursor or, without one, from now on. Rejects with `CURSOR_INVALID`, or with `CURSOR_EXPIRED` if the
+   * log no longer has everything after it or was restored from a backup without its entry. While the database does not
    * answer, this retries, as every subscription does, until `signal` is aborted.
    */
   follow<T>(
@@ -38,10 +38,7 @@ export interface Feed {
   stop(): void;
 }
 
-/**
- * The description of a subscription, so that many can share one. It is an iterable because graphql-js accepts nothing
- * else from a subscription's resolver; updates are not pulled, so iterating it throws.
- */
+/** The description of a subscription, so that many can share one. */
 export interface SubscriptionSource<T> extends Interest, AsyncIterable<T> {
   readonly view: View<T>;
   /** As `Member.after`. */
@@ -124,8 +121,4 @@ export async function createFeed(options: FeedOptions): Promise<Feed> {
       tail.stop();
     },
   };
-}
-
-function refuseToIterate(): never {
-  throw new Error('Updates cannot be pulled: a follower joins the multicast.');
 }

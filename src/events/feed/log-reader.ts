@@ -6,7 +6,7 @@ import type { Value } from '../../lib/telemetry/metrics.js';
 import { expired } from '../log/log-position.js';
 import type { LogTail } from './log-tail.js';
 
-/** What readers read from: the newest entries in memory, and the log before them. */
+/** What all groups and their readers use: the newest entries in memory, and the log before them. */
 export interface Sources {
   readonly past: PastPages;
   readonly tail: LogTail;

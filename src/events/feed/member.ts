@@ -15,6 +15,11 @@ export type Payload = string | undefined;
 /** Makes what a subscriber gets of an entry. Pure; `replayed` says whether the subscriber was still catching up. */
 export type View<T> = (entry: LogEntry, replayed: boolean) => T;
 
+/** In place of an iterator: graphql-js wants one of what a subscription's resolver returns, but nobody pulls updates. */
+export function refuseToIterate(): never {
+  throw new Error('Updates cannot be pulled: they are sent to the outlets of members.');
+}
+
 /** A subscriber that gets the payloads of a group, and is dropped once its client does not keep up. */
 export interface Member {
   /** The number in the log after which to begin; undefined to begin at the log's end. */

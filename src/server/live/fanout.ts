@@ -72,7 +72,7 @@ export class Fanout {
     const source = await createSourceEventStream(args);
     if (!(Symbol.asyncIterator in source)) return source as Awaited<OperationResult>;
     if (!isSource(source))
-      throw new Error('A subscription resolver must return what `Feed.follow` returns, or a `LiveSource`.');
+      throw new Error('A subscription resolver must return what `follow` of a feed or a broadcast does.');
     const followed = isLive(source) ? undefined : source;
     const subscriber = new Subscriber(outlet, callerOf(args.contextValue), followed?.after);
     const { key, release } = this.#hold(args, followed?.selected ?? []);
@@ -188,13 +188,13 @@ function tooMuchHeld(): GatewayError {
   return new GatewayError('RATE_LIMITED', message, { retryAfter: 1 });
 }
 
-type Source = SubscriptionSource<unknown> | LiveSource<unknown>;
+type Source = SubscriptionSource<unknown> | LiveSource<unknown, unknown>;
 
 function isSource(source: AsyncIterable<unknown>): source is Source {
   return 'view' in source && ('family' in source || 'broadcast' in source);
 }
 
-function isLive(source: Source): source is LiveSource<unknown> {
+function isLive(source: Source): source is LiveSource<unknown, unknown> {
   return 'broadcast' in source;
 }
 

@@ -174,7 +174,7 @@ test.each([
 test('refuses to iterate over what a subscription resolver returns', async () => {
   const { feed } = await openFanout();
   const following = await feed.follow(shipments, ({ seq }) => seq);
-  expect(() => following[Symbol.asyncIterator]()).toThrow('joins the multicast');
+  expect(() => following[Symbol.asyncIterator]()).toThrow('cannot be pulled');
 });
 
 test('lets a subscription that fails before it is read be read, and left after that', async () => {
