@@ -4,8 +4,9 @@ import type { Outcome } from '../log/commit.js';
 import type { Secrets } from '../secrets/secrets.js';
 import type { Delivery } from '../webhooks/delivery.js';
 import { headerValues, readEvent, type Refusal, type WebhookRequest } from '../webhooks/request.js';
+import { signedAt } from '../webhooks/signature.js';
 import type { WebhookFamily } from '../webhooks/webhook-family.js';
-import { explainRefusal, signedAt } from './explain-refusal.js';
+import { explainRefusal } from './explain-refusal.js';
 import type { RecentDeliveries } from './recent-deliveries.js';
 
 /** Told by the receiver what becomes of deliveries. */

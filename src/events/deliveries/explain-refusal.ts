@@ -4,8 +4,8 @@ import {
   findSignatureFault,
   maxElements,
   mayMatch,
-  parseTime,
   readElements,
+  signedSeconds,
   type SignatureScheme,
 } from '../webhooks/signature.js';
 import type { WebhookFamily } from '../webhooks/webhook-family.js';
@@ -40,16 +40,6 @@ export function explainRefusal(refused: Refused): Explanation {
   const genuine = isSignedBy([...secrets.valid, ...secrets.expired], family.scheme, headers, refused.body);
   return { message: explain?.(refused, genuine) ?? refusal.message, genuine };
 }
-
-/** When the first signature header says that it was signed, in milliseconds; undefined if it says no time. */
-export function signedAt(headers: readonly string[]): number | undefined {
-  const t = parseTime(headers[0] ?? '');
-  const ms = Number(t) * 1000;
-  return t !== undefined && ms <= maxTime ? ms : undefined;
-}
-
-/** The greatest time of a JavaScript `Date` (ECMA-262). */
-const maxTime = 8.64e15;
 
 /** Whether one of these secrets signed the body, at whatever time. */
 function isSignedBy(
@@ -103,7 +93,7 @@ function malformation({ request, family: { scheme } }: Refused): string {
 }
 
 function ageOf({ request, family: { scheme }, now }: Refused): number {
-  return Math.floor(now / 1000) - Number(parseTime(headerValues(request, scheme.header)[0]!));
+  return Math.floor(now / 1000) - signedSeconds(headerValues(request, scheme.header));
 }
 
 function alsoSigned({ body }: Refused, genuine: boolean): string {

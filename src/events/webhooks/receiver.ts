@@ -14,7 +14,6 @@ import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import { createWarnings, type Warn } from '../../lib/telemetry/rate-limited-log.js';
 import { TooManyWaiting } from '../../lib/async/coalesced-read.js';
 import type { DeliveryRecorder } from '../deliveries/delivery-recorder.js';
-import { signedAt } from '../deliveries/explain-refusal.js';
 import type { Delivery } from './delivery.js';
 import type { WebhookFamily } from './webhook-family.js';
 import type { Log } from '../log/log.js';
@@ -30,7 +29,7 @@ import {
   type WebhookRequest,
 } from './request.js';
 import type { Secrets } from '../secrets/secrets.js';
-import { findSignatureFault, mayMatch, type SignatureFault } from './signature.js';
+import { findSignatureFault, mayMatch, signedAt, type SignatureFault } from './signature.js';
 
 /** The answer to a delivery; a refusal has the body `{"error":{"code","message"}}`. */
 export interface WebhookAnswer {

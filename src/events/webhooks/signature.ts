@@ -31,6 +31,8 @@ export interface SignatureHeader {
 /** In a header; each takes time to compare. */
 export const maxElements = 8;
 const digestBytes = 32;
+/** The greatest time of a JavaScript `Date` (ECMA-262). */
+const maxTime = 8.64e15;
 
 /**
  * Reads `t=<digits>,v1=<signature>[,…]`. Undefined if `t` is missing, given twice or not plain decimal digits, or if
@@ -45,10 +47,16 @@ export function parseSignature(header: string, versions: readonly string[]): Sig
   return { t: read.t, signatures };
 }
 
-/** The time in a header, as it was written; undefined where `parseSignature` is. */
-export function parseTime(header: string): string | undefined {
+/** When the first header says that it was signed, in seconds; `NaN` where `parseSignature` is undefined. */
+export function signedSeconds([header = '']: readonly string[]): number {
   const read = readElements(header);
-  return 'fault' in read ? undefined : read.t;
+  return 'fault' in read ? NaN : Number(read.t);
+}
+
+/** When the first header says that it was signed, in milliseconds; undefined if it says no time that a `Date` holds. */
+export function signedAt(headers: readonly string[]): number | undefined {
+  const ms = signedSeconds(headers) * 1000;
+  return ms <= maxTime ? ms : undefined;
 }
 
 /**

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import {
   findSignatureFault,
   parseSignature,
+  signedAt,
   type SignatureFault,
   type SignatureScheme,
 } from '../../../src/events/webhooks/signature.js';
@@ -190,6 +191,15 @@ describe('payments: the HMAC is over `<t>.<raw body>`', () => {
     );
   });
 });
+
+test.each([
+  [[`t=0${sent},v1=x`, 't=1'], sent * 1000],
+  [['t=8640000000000'], 8.64e15],
+  [['t=8640000000001'], undefined],
+  [[`t=${'9'.repeat(400)}`], undefined],
+  [['t=1e3'], undefined],
+  [[], undefined],
+])('%j was signed at %s', (headers, time) => expect(signedAt(headers)).toBe(time));
 
 describe('the header parser', () => {
   const piece = fc.oneof(
