@@ -45,10 +45,7 @@ interface LongBody {
 }
 
 /** Returns a function that has this thread read long bodies. */
-export function createBodyReader(
-  config: FamilySettings,
-  thread: SpareThread,
-): NonNullable<ReceiverOptions['readLong']> {
+export function createBodyReader(config: FamilySettings, thread: SpareThread): ReceiverOptions['readLong'] {
   const { webhookSkewSeconds, paymentEventTypes, paymentsCreatedUnit, paymentToleranceSeconds } = config;
   const settings = { webhookSkewSeconds, paymentEventTypes, paymentsCreatedUnit, paymentToleranceSeconds };
   return (family, body, receivedAt) =>

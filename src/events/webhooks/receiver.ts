@@ -52,10 +52,10 @@ export interface ReceiverOptions {
   readonly recorder: DeliveryRecorder;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
-  /** Where parsed bodies are charged to their endpoints; only their number is bounded without. */
-  readonly ledger?: Pick<MemoryLedger, 'awaitRoom'>;
+  /** Where parsed bodies are charged to their endpoints. */
+  readonly ledger: Pick<MemoryLedger, 'awaitRoom'>;
   /** Reads a long body elsewhere, as `readDelivery` does; here, others would wait for it. */
-  readonly readLong?: (family: string, body: Uint8Array, receivedAt: string) => Promise<Reading | BodyFault>;
+  readonly readLong: (family: string, body: Uint8Array, receivedAt: string) => Promise<Reading | BodyFault>;
   /** How long to wait for the database or a rotation, in milliseconds, before asking the sender to retry. */
   readonly patienceMs?: number;
 }
@@ -144,7 +144,7 @@ class WebhookReceiver implements Receiver {
 
   /** Waits until there is memory for what a long body is parsed to: a verified delivery is not refused at once. */
   async #roomFor(request: WebhookRequest, body: Buffer): Promise<(() => void) | undefined> {
-    if (!this.#options.ledger || body.length <= shortBody) return undefined;
+    if (body.length <= shortBody) return undefined;
     const endpoint = endpointCaller(request.family, request.endpointId);
     const release = await this.#options.ledger.awaitRoom(
       endpoint,
@@ -195,7 +195,7 @@ class WebhookReceiver implements Receiver {
     const { clock, readLong } = this.#options;
     const receivedAt = new Date(clock.now()).toISOString();
     const reading =
-      readLong && body.length > shortBody
+      body.length > shortBody
         ? await readLong(family.name, body, receivedAt)
         : readDelivery(family.parse, body, receivedAt);
     if ('code' in reading) throw new Refusal(400, reading.code, reading.message);

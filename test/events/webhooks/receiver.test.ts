@@ -7,12 +7,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vit
 import { createLog, type Log } from '../../../src/events/log/log.js';
 import { createReceiver, type Receiver } from '../../../src/events/webhooks/receiver.js';
 import { createSecrets, type Secrets } from '../../../src/events/secrets/secrets.js';
-import { createPaymentFamily } from '../../../src/domains/payments/family.js';
 import { createSealer } from '../../../src/lib/sealer.js';
-import { recordDeliveries } from '../../../src/api/webhook-families.js';
-import { createShipmentFamily } from '../../../src/domains/shipments/family.js';
+import { createWebhookFamilies, readLongBody, recordDeliveries } from '../../../src/api/webhook-families.js';
 import type { Database } from '../../../src/store/database.js';
 import { openDatabase } from '../../support/database.js';
+import { MemoryLedger } from '../../../src/lib/memory/memory-ledger.js';
 import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
 import { createTestFile } from '../../support/sqlite.js';
 import { scrape } from '../../support/metrics.js';
@@ -44,15 +43,14 @@ let receiver: Receiver;
 let server: Server;
 let port: number;
 
-const families = [
-  createShipmentFamily({ skewSeconds: 300 }),
-  createPaymentFamily({
-    types: ['payment.succeeded'],
-    createdUnit: 'auto',
-    toleranceSeconds: 300,
-    skewSeconds: 300,
-  }),
-];
+const settings = {
+  webhookSkewSeconds: 300,
+  paymentEventTypes: ['payment.succeeded'],
+  paymentsCreatedUnit: 'auto' as const,
+  paymentToleranceSeconds: 300,
+};
+const families = createWebhookFamilies(settings);
+const ledger = new MemoryLedger(telemetry);
 
 beforeAll(async () => {
   vi.spyOn(performance, 'now').mockImplementation(() => realNow() + later);
@@ -102,6 +100,8 @@ beforeEach(() => {
     recorder: { refused: () => undefined, accepted: () => undefined },
     clock,
     telemetry,
+    ledger,
+    readLong: async (family, body, receivedAt) => readLongBody({ settings, family, body, receivedAt }),
     patienceMs,
   });
 });
