@@ -1,13 +1,12 @@
 import { sql, type RawBuilder } from 'kysely';
-import { databaseTime } from '../database-time.js';
 import { checkParameters, type Parameter } from './parameters.js';
 import { placeholders, prepare, type MakePlaceholder } from './prepared.js';
 import type { Tables } from './schema.js';
 import { channelName, type Channel } from './notifications.js';
 import type { Engine, Executor, Store } from '../store.js';
 
-/** The types of columns, by name. A `fromNow` is given in milliseconds from now, by the database's clock. */
-export type Columns = Readonly<Record<string, 'text' | 'integer' | 'fromNow'>>;
+/** The types of columns, by name. */
+export type Columns = Readonly<Record<string, 'text' | 'integer'>>;
 
 /** A value for each column. */
 export type Row = Readonly<Record<string, Parameter>>;
@@ -69,10 +68,9 @@ export function insertRows(
 
 /** The values of these columns, made of what is given for each. */
 function typed(engine: Engine, columns: Columns, given: readonly RawBuilder<unknown>[]) {
-  return Object.values(columns).map((type, at) => {
-    const value = engine === 'postgres' && type !== 'text' ? sql`${given[at]}::bigint` : given[at]!;
-    return type === 'fromNow' ? sql`${databaseTime({ engine })} + ${value}` : value;
-  });
+  return Object.values(columns).map((type, at) =>
+    engine === 'postgres' && type === 'integer' ? sql`${given[at]}::bigint` : given[at]!,
+  );
 }
 
 function columnsOf(names: readonly string[], rows: Rows) {

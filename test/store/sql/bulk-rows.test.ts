@@ -110,21 +110,6 @@ describe.each(engines)('rows for a statement on %s', (name, freshUrl) => {
     expect((await read([row('a', 'b', 1)])).rows).toEqual([{ key: 'a', value: 'b', expires_at: 1 }]);
   });
 
-  test('are times from now by the database’s clock, in a `fromNow`', async () => {
-    const { engine, kysely } = await open(await freshUrl());
-    const rows = fixedRows([row('a', '', 60_000), row('b', '', -60_000)]);
-    const times = { ...columns, expires_at: 'fromNow' } as const;
-    await insertRows(engine, sql``, 'keyv', times, rows).execute(kysely);
-    const stored = await kysely.selectFrom('keyv').select(['key', 'expires_at']).orderBy('key').execute();
-    const { rows: selected } = await sql`select key, expires_at
-      from (${rowsOf(engine, times, rows)}) as given order by key`.execute(kysely);
-    for (const found of [stored, selected as typeof stored]) {
-      expect(found.map(({ key }) => key)).toEqual(['a', 'b']);
-      expect(found[0]!.expires_at! - found[1]!.expires_at!).toBeCloseTo(120_000, -3);
-      expect(Math.abs(found[0]!.expires_at! - 60_000 - Date.now())).toBeLessThan(10_000);
-    }
-  });
-
   // On SQLite the signal is sent separately, after the commit.
   if (name === 'sqlite') return;
 
