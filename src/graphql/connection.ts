@@ -1,6 +1,6 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import { asksFor } from './look-ahead.js';
-import type { CursorPlace, Cursors } from './cursors.js';
+import { type CursorContext, type CursorPlace, ownPlace } from './cursors.js';
 import { pageSize, type PageArguments } from './page-size.js';
 
 /** An edge; its cursor is sealed on demand. */
@@ -108,16 +108,19 @@ interface Rows<T, P> {
 }
 
 /**
- * A connection over rows of our own database. Whether rows lie behind the cursor that the page starts at is looked up
- * only if the operation selects it: since the cursor was made, rows may have come, gone or moved.
+ * A connection over rows of our own database, with cursors for the caller alone. Whether rows lie behind the cursor that
+ * the page starts at is looked up only if the operation selects it: since the cursor was made, rows may have come, gone
+ * or moved.
  */
 export async function rowConnection<T, P>(
-  cursors: Cursors,
-  place: CursorPlace,
+  context: CursorContext,
+  list: Omit<CursorPlace, 'userId'>,
   page: PageArguments,
   info: GraphQLResolveInfo,
   rows: Rows<T, P>,
 ): Promise<Connection<T>> {
+  const { cursors } = context;
+  const place = ownPlace(context, list);
   const { size, backward } = pageSize(page);
   const [after, before] = [page.after, page.before].map((cursor) =>
     cursor == null ? undefined : (cursors.open(place, cursor) as P),

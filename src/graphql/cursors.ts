@@ -1,3 +1,4 @@
+import { type CallerContext, requireCaller } from './caller.js';
 import { GatewayError } from './errors.js';
 import { isObject } from '../lib/json.js';
 import { createCache } from '../lib/cache/cache.js';
@@ -16,6 +17,19 @@ export interface Cursors {
   seal(place: CursorPlace, position: unknown): string;
   /** The position; `CURSOR_INVALID` if the cursor was altered or is of another place. */
   open(place: CursorPlace, cursor: string): unknown;
+}
+
+/** A context slice in which cursors are the caller's own. */
+export interface CursorContext extends CallerContext {
+  readonly cursors: Cursors;
+}
+
+/** What the caller's own cursors of a connection are bound to; `UNAUTHENTICATED` if there is no session. */
+export function ownPlace(
+  context: CallerContext,
+  { connection, filter }: Omit<CursorPlace, 'userId'>,
+): CursorPlace {
+  return { connection, userId: requireCaller(context).userId, filter };
 }
 
 const maxSealed = 1_000;

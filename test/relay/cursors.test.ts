@@ -1,7 +1,10 @@
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createSealer } from '../../src/lib/sealer.js';
 import { allGrants, codesOf, demo, startTestbed, type Testbed } from '../support/testbed.js';
 import { fillLists } from './fill-lists.js';
 
+const key = randomBytes(32);
 let testbed: Testbed;
 let token: string;
 let twinToken: string;
@@ -9,7 +12,10 @@ let twinToken: string;
 beforeAll(async () => {
   const twin = { email: 'twin@example.com', password: 'twin-password' };
   testbed = await startTestbed({
-    settings: { GRANTS: JSON.stringify({ [demo.email]: allGrants, [twin.email]: allGrants }) },
+    settings: {
+      GRANTS: JSON.stringify({ [demo.email]: allGrants, [twin.email]: allGrants }),
+      SECRET_KEYS: key.toString('base64'),
+    },
   });
   testbed.sandbox.notes.addUser({ ...twin, name: 'A Twin' });
   token = await testbed.signIn();
@@ -20,21 +26,44 @@ beforeAll(async () => {
 
 afterAll(() => testbed.stop());
 
-/** Each connection: how it is selected with arguments, and a filter that can be added to them. */
+/** Each connection: how it is selected with arguments, a filter that can be added to them, and what it is bound to without. */
 const connections = {
-  notes: { list: (args: string) => `notes(${args})`, filter: 'filter: { pinned: false }' },
-  'Tag.notes': { list: (args: string) => `tag(name: "work") { notes(${args})`, filter: 'pinned: false' },
-  tags: { list: (args: string) => `tags(${args})`, filter: undefined },
-  appointments: { list: (args: string) => `appointments(${args})`, filter: 'filter: { status: BOOKED }' },
-  shipments: { list: (args: string) => `shipments(${args})`, filter: 'filter: { carrier: "Swift Parcel" }' },
+  notes: { list: (args: string) => `notes(${args})`, filter: 'filter: { pinned: false }', bound: [] },
+  'Tag.notes': {
+    list: (args: string) => `tag(name: "work") { notes(${args})`,
+    filter: 'pinned: false',
+    bound: [['tag', 'work']],
+  },
+  tags: { list: (args: string) => `tags(${args})`, filter: undefined, bound: null },
+  appointments: {
+    list: (args: string) => `appointments(${args})`,
+    filter: 'filter: { status: BOOKED }',
+    bound: [],
+  },
+  shipments: {
+    list: (args: string) => `shipments(${args})`,
+    filter: 'filter: { carrier: "Swift Parcel" }',
+    bound: [],
+  },
   'Shipment.events': {
     list: (args: string) => `shipment(shipmentId: "shp_0") { events(${args})`,
     filter: undefined,
+    bound: [['shipmentId', 'shp_0']],
   },
-  payments: { list: (args: string) => `payments(${args})`, filter: 'filter: { livemode: false }' },
+  payments: {
+    list: (args: string) => `payments(${args})`,
+    filter: 'filter: { livemode: false }',
+    bound: [],
+  },
   'Payment.events': {
     list: (args: string) => `payment(paymentId: "pay_0") { events(${args})`,
     filter: undefined,
+    bound: [['paymentId', 'pay_0']],
+  },
+  webhookDeliveries: {
+    list: (args: string) => `webhookDeliveries(${args})`,
+    filter: 'filter: { family: SHIPMENTS }',
+    bound: [],
   },
 } as const;
 
@@ -103,6 +132,14 @@ describe.for(names)('a cursor of %s', (name) => {
 
   test('is the same each time for the same place', async () => {
     expect(await cursorOf(name)).toBe(await cursorOf(name));
+  });
+
+  test('is sealed as the cursors are that clients hold: bound to connection, caller and filter', async () => {
+    const cursor = await cursorOf(name);
+    const { data } = await testbed.ask('{ viewer { upstreamId } }', {}, token);
+    const place = `cursor ${JSON.stringify([name, data.viewer.upstreamId, connections[name].bound])}`;
+    const sealer = createSealer([key]);
+    expect(sealer.sealDeterministically(sealer.open(cursor, place) ?? '', place)).toBe(cursor);
   });
 
   test('is CURSOR_INVALID if any character is altered, without a read of notes', async () => {

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { buildSchema, graphql, type GraphQLResolveInfo } from 'graphql';
 import { expect, test } from 'vitest';
@@ -7,8 +6,9 @@ import { rowConnection, type RowQuery } from '../../src/graphql/connection.js';
 import type { PageArguments } from '../../src/graphql/page-size.js';
 import { createSealer } from '../../src/lib/sealer.js';
 
-const cursors = createCursors(createSealer([randomBytes(32)]));
-const place = { connection: 'numbers' };
+const cursors = createCursors(createSealer([Buffer.alloc(32, 'key')]));
+const caller = { sessionId: 's', userId: 'u', email: 'u@example.com', grants: new Set<never>() };
+const place = { connection: 'numbers', filter: { even: false } };
 const schema = buildSchema(`
   type Query { numbers(first: Int, after: String, last: Int, before: String): Numbers! }
   type Numbers { nodes: [Int!]! pageInfo: PageInfo! }
@@ -24,7 +24,7 @@ function createList(numbers: readonly number[]) {
     return (backward ? found.toReversed() : found).slice(0, limit);
   };
   const resolve = (page: PageArguments, _: unknown, info: GraphQLResolveInfo) =>
-    rowConnection(cursors, place, page, info, { read, position: (number) => number });
+    rowConnection({ caller, cursors }, place, page, info, { read, position: (number) => number });
   return {
     reads: () => reads,
     async ask(selections: string, page: PageArguments) {
@@ -44,7 +44,7 @@ function createList(numbers: readonly number[]) {
 }
 
 const everything = '{ nodes pageInfo { hasNextPage hasPreviousPage } }';
-const cursorOf = (number: number) => cursors.seal(place, number);
+const cursorOf = (number: number) => cursors.seal({ ...place, userId: 'u' }, number);
 
 test('a page reports whether there is more on either side, even if the row of its cursor is gone', async () => {
   // The row of the cursor may be gone, and rows may have been inserted on a side that had none.
@@ -87,6 +87,11 @@ test('a page between two cursors reports whether it was cut short, and whether t
     expect(backward).toEqual({ hasNextPage: numbers.some((one) => one >= to), hasPreviousPage: isMore });
   });
   await fc.assert(reportsBothSides);
+});
+
+test('a cursor is the same as those that clients hold, under the same key', async () => {
+  const { pageInfo } = await createList([7]).ask('{ nodes pageInfo { startCursor } }', { first: 1 });
+  expect(pageInfo).toEqual({ startCursor: 'zP5COTvh2lpxQvk862l9K3L4YqMFiiw4o02T60rdQHYd' });
 });
 
 const [forward, backward] = [

@@ -9,7 +9,7 @@ import type {
 } from '../../generated/resolvers.js';
 import { instant } from '../../lib/iso-instant.js';
 import { type Connection, type Edge, rowConnection, toEdge } from '../../graphql/connection.js';
-import type { CursorPlace, Cursors } from '../../graphql/cursors.js';
+import { type CursorContext, ownPlace } from '../../graphql/cursors.js';
 import type { PageArguments } from '../../graphql/page-size.js';
 import { toGlobalId } from '../../graphql/global-id.js';
 import { readBooking } from './validation.js';
@@ -19,10 +19,9 @@ import type { Appointment } from '../../models/appointment.js';
 import type { Appointments } from './appointments.js';
 
 /** The context of the appointment resolvers. */
-export interface AppointmentsContext extends OperationContext {
+export interface AppointmentsContext extends OperationContext, CursorContext {
   readonly bookings: Pick<Bookings, 'book'>;
   readonly appointments: Appointments;
-  readonly cursors: Cursors;
 }
 
 /** The resolvers of `schema/appointments.graphql`. */
@@ -59,8 +58,7 @@ async function listAppointments(
 ): Promise<Connection<Appointment>> {
   const caller = requireCaller(context);
   const filter = readFilter(input);
-  const { appointments, cursors } = context;
-  return rowConnection(cursors, connectionOf(caller, filter), page, info, {
+  return rowConnection(context, listOf(filter), page, info, {
     read({ after, before, ...rest }) {
       const query: BookingQuery = {
         ...filter,
@@ -69,7 +67,7 @@ async function listAppointments(
         after: after === undefined ? undefined : unpack(after),
         before: before === undefined ? undefined : unpack(before),
       };
-      return appointments.list(query);
+      return context.appointments.list(query);
     },
     position: pack,
   });
@@ -83,10 +81,9 @@ async function createAppointment(
   readonly appointmentEdge?: Edge<Appointment>;
   readonly errors: readonly UserError[];
 }> {
-  const caller = requireGrant(context, 'APPOINTMENTS_WRITE');
+  const { userId, email } = requireGrant(context, 'APPOINTMENTS_WRITE');
   const booking = readBooking(input);
   if ('errors' in booking) return booking;
-  const { userId, email } = caller;
   const result = await context.bookings.book({ userId, email, ...booking, signal: context.signal });
   if ('conflict' in result)
     return {
@@ -97,9 +94,8 @@ async function createAppointment(
   if ('refused' in result)
     return { errors: [userError('INVALID', 'The appointment service did not accept this appointment.')] };
   const { appointment } = result;
-  const appointmentEdge = toEdge(appointment, () =>
-    context.cursors.seal(connectionOf(caller, {}), pack(appointment)),
-  );
+  const place = ownPlace(context, listOf({}));
+  const appointmentEdge = toEdge(appointment, () => context.cursors.seal(place, pack(appointment)));
   return { appointment, appointmentEdge, errors: [] };
 }
 
@@ -108,8 +104,8 @@ function readableUser({ userId, grants }: Caller): string | undefined {
   return grants.has('APPOINTMENTS_READ') ? undefined : userId;
 }
 
-function connectionOf({ userId }: Caller, filter: BookingFilter): CursorPlace {
-  return { connection: 'appointments', userId, filter };
+function listOf(filter: BookingFilter) {
+  return { connection: 'appointments', filter };
 }
 
 function readFilter({ status, participant, from, to }: AppointmentFilter): BookingFilter {

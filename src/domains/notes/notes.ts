@@ -1,5 +1,4 @@
 import DataLoader from 'dataloader';
-import type { GraphQLResolveInfo } from 'graphql';
 import { foldCodePoints } from '../../lib/case-fold.js';
 import type { Connection, Edge } from '../../graphql/connection.js';
 import type { Cursors } from '../../graphql/cursors.js';
@@ -17,7 +16,7 @@ import type { NewNote, NoteChange, Share } from './service/requests.js';
 import { findNotes } from './paging/find-notes.js';
 import type { Refused } from '../../upstream/errors.js';
 import { createSightings } from './paging/page-index.js';
-import { byName, spelled, tagConnection, toRows, type TagRows } from './tags.js';
+import { byName, spelled, toRows, type TagRows } from './tags.js';
 
 /** On whose behalf one operation reads and writes notes. */
 export interface NotesOperation extends PageOwner {
@@ -42,7 +41,8 @@ export interface NotesAccess {
   note(upstreamId: string): Promise<Note | null>;
   /** All tags by their folded names, in the service's order; read once per operation, and again after a write. */
   tags(): Promise<ReadonlyMap<string, Tag>>;
-  tagPage(page: ForwardPage, info: GraphQLResolveInfo): Promise<Connection<Tag>>;
+  /** The rows of the connection of tags. */
+  tagRows(): Promise<TagRows>;
   /** A note's tags with their counts, as `tags` has them; a tag that is not listed there counts 0. */
   counted(tags: readonly Tag[]): Promise<readonly Tag[]>;
   /** A note's tags in the spelling that the whole answer uses for each: that of `tags` if it is read first. */
@@ -76,7 +76,7 @@ class OperationNotes implements NotesAccess {
   private readonly lists: NoteLists;
   private loader: DataLoader<string, Note | null> | undefined;
   private tagsRead: Promise<ReadonlyMap<string, Tag>> | undefined;
-  private tagRows: Promise<TagRows> | undefined;
+  private tagRowsRead: Promise<TagRows> | undefined;
   private tagsListed: ReadonlyMap<string, Tag> | undefined;
   private tagsShown: Map<string, Tag> | undefined;
   private pagesRead: Map<string, Promise<Connection<Note>>> | undefined;
@@ -129,9 +129,8 @@ class OperationNotes implements NotesAccess {
     return this.tagsRead;
   }
 
-  tagPage(page: ForwardPage, info: GraphQLResolveInfo): Promise<Connection<Tag>> {
-    const rows = () => (this.tagRows ??= this.tags().then(toRows));
-    return tagConnection(this.shared.cursors, this.operation.userId, page, info, rows);
+  tagRows(): Promise<TagRows> {
+    return (this.tagRowsRead ??= this.tags().then(toRows));
   }
 
   async counted(tags: readonly Tag[]): Promise<readonly Tag[]> {
@@ -180,7 +179,7 @@ class OperationNotes implements NotesAccess {
       for (const { kind, name } of this.tagsListed?.values() ?? []) this.show({ kind, name });
       this.tagsListed = undefined;
       this.tagsRead = undefined;
-      this.tagRows = undefined;
+      this.tagRowsRead = undefined;
       this.pagesRead = undefined;
     }
   }

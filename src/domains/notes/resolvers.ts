@@ -1,18 +1,20 @@
 import type { GraphQLResolveInfo } from 'graphql';
-import { type CallerContext, requireCaller } from '../../graphql/caller.js';
+import { requireCaller } from '../../graphql/caller.js';
 import type { NoteFilter as NoteFilterInput, Resolvers } from '../../generated/resolvers.js';
 import { foldCodePoints } from '../../lib/case-fold.js';
 import { GatewayError } from '../../graphql/errors.js';
 import { asksFor } from '../../graphql/look-ahead.js';
 import type { Connection } from '../../graphql/connection.js';
+import type { CursorContext } from '../../graphql/cursors.js';
 import { toGlobalId } from '../../graphql/global-id.js';
 import type { NotesAccess, NotesConnectionName } from './notes.js';
 import type { ForwardPage } from './paging/note-connection.js';
 import type { Note, Tag } from '../../models/note.js';
+import { tagConnection } from './tags.js';
 import { createNote, deleteNote, shareNote, updateNote } from './mutations.js';
 
 /** The context of the note and tag resolvers; `notes` is used for signed-in callers only. */
-export interface NotesContext extends CallerContext {
+export interface NotesContext extends CursorContext {
   readonly notes: NotesAccess;
 }
 
@@ -20,7 +22,10 @@ export interface NotesContext extends CallerContext {
 export const notesResolvers: Resolvers<NotesContext> = {
   Query: {
     notes: (_, { filter, ...page }, context, info) => listNotes('notes', filter, page, context, info),
-    tags: (_, page, context, info) => accessOf(context).tagPage(page, info),
+    tags(_, page, context, info) {
+      const notes = accessOf(context);
+      return tagConnection(context, page, info, () => notes.tagRows());
+    },
     tag: async (_, { name }, context) => (await accessOf(context).tags()).get(foldCodePoints(name)) ?? null,
   },
   Mutation: {

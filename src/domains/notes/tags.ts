@@ -1,6 +1,6 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import { type Connection, rowConnection, type RowQuery } from '../../graphql/connection.js';
-import type { Cursors } from '../../graphql/cursors.js';
+import type { CursorContext } from '../../graphql/cursors.js';
 import { foldCodePoints } from '../../lib/case-fold.js';
 import { UpstreamError } from '../../upstream/errors.js';
 import { isCount } from './service/responses.js';
@@ -50,8 +50,7 @@ type TagPosition = readonly [key: string, index: number];
 
 /** A page of tags; the cursor of a tag that is gone stands for the index where it was. */
 export function tagConnection(
-  cursors: Cursors,
-  userId: string,
+  context: CursorContext,
   { first = null, after = null }: ForwardPage,
   info: GraphQLResolveInfo,
   readRows: () => Promise<TagRows>,
@@ -61,7 +60,7 @@ export function tagConnection(
     const at = indexOf.get(key);
     return at === undefined ? index : at + offset;
   };
-  return rowConnection(cursors, { connection: 'tags', userId }, { first, after }, info, {
+  return rowConnection(context, { connection: 'tags' }, { first, after }, info, {
     async read({ limit, backward, after: behind, before }: RowQuery<TagPosition>) {
       const { tags, indexOf: found } = await readRows();
       indexOf = found;

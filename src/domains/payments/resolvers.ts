@@ -1,4 +1,4 @@
-import { requireGrant, hasGrant, requireCaller, type OperationContext } from '../../graphql/caller.js';
+import { requireGrant, hasGrant, type OperationContext } from '../../graphql/caller.js';
 import { GatewayError, userError } from '../../graphql/errors.js';
 import type { Feed } from '../../events/feed/feed.js';
 import { selections, type Selection } from '../../events/feed/selection.js';
@@ -8,18 +8,17 @@ import type { Secrets } from '../../events/secrets/secrets.js';
 import type { PaymentUpdateFilter, Resolvers } from '../../generated/resolvers.js';
 import { rowConnection, type RowQuery } from '../../graphql/connection.js';
 import { toGlobalId } from '../../graphql/global-id.js';
-import type { Cursors } from '../../graphql/cursors.js';
+import type { CursorContext } from '../../graphql/cursors.js';
 import type { PaymentsClient } from './service/client.js';
 import type { Payment, PaymentEvent } from '../../models/payment.js';
 import { paymentPosition, withLivemodeOf, toPayment, type Payments, type PaymentState } from './family.js';
 
 /** The context of the payment resolvers. */
-export interface PaymentsContext extends OperationContext {
+export interface PaymentsContext extends OperationContext, CursorContext {
   readonly payments: Payments;
   readonly paymentsClient: PaymentsClient;
   readonly webhookSecrets: Pick<Secrets, 'rotate'>;
   readonly feed: Feed;
-  readonly cursors: Cursors;
 }
 
 /** The resolvers of `schema/payments.graphql`. */
@@ -30,11 +29,10 @@ export const paymentsResolvers: Resolvers<PaymentsContext> = {
       return context.payments.get(paymentId);
     },
     payments(_, { filter, ...page }, context, info) {
-      const { userId } = requireGrant(context, 'PAYMENTS_READ');
-      const { cursors, payments } = context;
+      requireGrant(context, 'PAYMENTS_READ');
       const matching = filter ?? {};
-      return rowConnection(cursors, { connection: 'payments', userId, filter: matching }, page, info, {
-        read: (query) => payments.page(query, matching),
+      return rowConnection(context, { connection: 'payments', filter: matching }, page, info, {
+        read: (query) => context.payments.page(query, matching),
         position: paymentPosition,
       });
     },
@@ -42,11 +40,8 @@ export const paymentsResolvers: Resolvers<PaymentsContext> = {
   Payment: {
     id: ({ paymentId }) => toGlobalId('Payment', paymentId),
     events({ paymentId }, page, context, info) {
-      const { userId } = requireCaller(context);
-      const { cursors, payments } = context;
-      const place = { connection: 'Payment.events', userId, filter: { paymentId } };
-      return rowConnection(cursors, place, page, info, {
-        read: (query: RowQuery<number>) => payments.events.of(paymentId, query),
+      return rowConnection(context, { connection: 'Payment.events', filter: { paymentId } }, page, info, {
+        read: (query: RowQuery<number>) => context.payments.events.of(paymentId, query),
         position: ({ seq }) => seq,
       });
     },

@@ -1,19 +1,18 @@
-import { requireGrant, hasGrant, requireCaller, type OperationContext } from '../../graphql/caller.js';
+import { requireGrant, hasGrant, type OperationContext } from '../../graphql/caller.js';
 import type { Feed } from '../../events/feed/feed.js';
 import { selections, type Selection } from '../../events/feed/selection.js';
 import type { LogEntry } from '../../events/log/log.js';
 import type { Resolvers, ShipmentUpdateFilter } from '../../generated/resolvers.js';
 import { rowConnection, type RowQuery } from '../../graphql/connection.js';
 import { toGlobalId } from '../../graphql/global-id.js';
-import type { Cursors } from '../../graphql/cursors.js';
+import type { CursorContext } from '../../graphql/cursors.js';
 import type { Shipment, ShipmentEvent } from '../../models/shipment.js';
 import { shipmentPosition, toShipment, type Shipments, type ShipmentState } from './family.js';
 
 /** The context of the shipment resolvers. */
-export interface ShipmentsContext extends OperationContext {
+export interface ShipmentsContext extends OperationContext, CursorContext {
   readonly shipments: Shipments;
   readonly feed: Feed;
-  readonly cursors: Cursors;
 }
 
 /** The resolvers of `schema/shipments.graphql`. */
@@ -24,11 +23,10 @@ export const shipmentsResolvers: Resolvers<ShipmentsContext> = {
       return context.shipments.get(shipmentId);
     },
     shipments(_, { filter, ...page }, context, info) {
-      const { userId } = requireGrant(context, 'SHIPMENTS_READ');
-      const { cursors, shipments } = context;
+      requireGrant(context, 'SHIPMENTS_READ');
       const matching = filter ?? {};
-      return rowConnection(cursors, { connection: 'shipments', userId, filter: matching }, page, info, {
-        read: (query) => shipments.page(query, matching),
+      return rowConnection(context, { connection: 'shipments', filter: matching }, page, info, {
+        read: (query) => context.shipments.page(query, matching),
         position: shipmentPosition,
       });
     },
@@ -36,11 +34,8 @@ export const shipmentsResolvers: Resolvers<ShipmentsContext> = {
   Shipment: {
     id: ({ shipmentId }) => toGlobalId('Shipment', shipmentId),
     events({ shipmentId }, page, context, info) {
-      const { userId } = requireCaller(context);
-      const { cursors, shipments } = context;
-      const place = { connection: 'Shipment.events', userId, filter: { shipmentId } };
-      return rowConnection(cursors, place, page, info, {
-        read: (query: RowQuery<number>) => shipments.events.of(shipmentId, query),
+      return rowConnection(context, { connection: 'Shipment.events', filter: { shipmentId } }, page, info, {
+        read: (query: RowQuery<number>) => context.shipments.events.of(shipmentId, query),
         position: ({ seq }) => seq,
       });
     },

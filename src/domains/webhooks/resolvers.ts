@@ -3,7 +3,7 @@ import { GatewayError } from '../../graphql/errors.js';
 import type { Resolvers, WebhookDeliveryFilter, WebhookFamily } from '../../generated/resolvers.js';
 import { rowConnection, type RowQuery } from '../../graphql/connection.js';
 import { toGlobalId } from '../../graphql/global-id.js';
-import type { Cursors } from '../../graphql/cursors.js';
+import type { CursorContext } from '../../graphql/cursors.js';
 import type { Deliveries } from '../../events/deliveries/deliveries.js';
 import { isWanted, type DeliveryFilter } from '../../events/deliveries/delivery-pages.js';
 import type { Broadcast } from '../../events/feed/broadcast.js';
@@ -11,11 +11,10 @@ import type { DeliveryPosition, WebhookDelivery, WebhookEndpoint } from '../../m
 import type { Endpoints } from './endpoints.js';
 
 /** The context of the webhook resolvers. */
-export interface WebhooksContext extends OperationContext {
+export interface WebhooksContext extends OperationContext, CursorContext {
   readonly deliveries: Deliveries;
   readonly liveDeliveries: Broadcast<WebhookDelivery>;
   readonly webhookEndpoints: Endpoints;
-  readonly cursors: Cursors;
 }
 
 /** The resolvers of `schema/webhooks.graphql`. */
@@ -26,13 +25,11 @@ export const webhooksResolvers: Resolvers<WebhooksContext> = {
       return context.webhookEndpoints.all();
     },
     webhookDeliveries(_, { filter, ...page }, context, info) {
-      const { userId } = requireGrant(context, 'WEBHOOKS_READ');
-      const { cursors, deliveries } = context;
+      requireGrant(context, 'WEBHOOKS_READ');
       const matching = filter ?? {};
       const wanted = toFilter(matching);
-      const place = { connection: 'webhookDeliveries', userId, filter: matching };
-      return rowConnection(cursors, place, page, info, {
-        read: (query: RowQuery<DeliveryPosition>) => deliveries.page(query, wanted),
+      return rowConnection(context, { connection: 'webhookDeliveries', filter: matching }, page, info, {
+        read: (query: RowQuery<DeliveryPosition>) => context.deliveries.page(query, wanted),
         position: ({ position }) => position,
       });
     },

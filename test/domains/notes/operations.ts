@@ -63,7 +63,7 @@ export async function startNotes() {
       const signal = new LightAbortController();
       const { userId, sessionId } = caller;
       const notes = open({ token: issued.token, sessionId, userId, signal });
-      const contextValue: NotesContext = { caller, notes };
+      const contextValue: NotesContext = { caller, cursors, notes };
       const result: ExecutionResult = await graphql({
         schema,
         source,

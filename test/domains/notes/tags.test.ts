@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { GraphQLResolveInfo } from 'graphql';
 import { expect, test } from 'vitest';
 import { createNotesAccess } from '../../../src/domains/notes/notes.js';
+import { tagConnection } from '../../../src/domains/notes/tags.js';
 import type { NotesClient } from '../../../src/domains/notes/service/client.js';
 import { createCursors } from '../../../src/graphql/cursors.js';
 import { LightAbortController } from '../../../src/lib/async/abort.js';
@@ -16,13 +17,14 @@ test('fields with a cursor far down a long list of tags take no longer than one,
     count: 1,
   }));
   const client = { tags: () => Promise.resolve(tags) } as Partial<NotesClient> as NotesClient;
-  const operation = { token: '', sessionId: '', userId: 'u', signal: new LightAbortController() };
+  const caller = { sessionId: '', userId: 'u', email: '', grants: new Set<never>() };
+  const operation = { ...caller, token: '', signal: new LightAbortController() };
   const notes = createNotesAccess({ client, cursors })(operation);
   const after = cursors.seal({ connection: 'tags', userId: 'u' }, [nameAt(89_000), 89_000]);
   const info = { fieldNodes: [], fragments: {} } as Partial<GraphQLResolveInfo> as GraphQLResolveInfo;
   const before = process.cpuUsage();
   for (let at = 0; at < 200; at += 1) {
-    const page = await notes.tagPage({ first: 100, after }, info);
+    const page = await tagConnection({ caller, cursors }, { first: 100, after }, info, () => notes.tagRows());
     expect(page.edges.map(({ cursor }) => cursor)).toHaveLength(100);
     expect(page.nodes[0]?.name).toBe(nameAt(89_001));
   }
