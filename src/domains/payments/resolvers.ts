@@ -54,7 +54,9 @@ export const paymentsResolvers: Resolvers<PaymentsContext> = {
       const { userId } = requireGrant(context, 'WEBHOOKS_ROTATE');
       const { paymentsClient, webhookSecrets, signal } = context;
       const obtain = () => paymentsClient.rotateSecret(endpointId, userId, signal);
-      const rotation = await webhookSecrets.rotate('payments', endpointId, obtain).catch(explainLoss);
+      const rotation = await webhookSecrets
+        .rotate({ family: 'payments', endpointId }, obtain)
+        .catch(explainLoss);
       if (!rotation || 'refused' in rotation) return { errors: [unknownEndpoint] };
       const { rotatedAt, previousValidUntil } = rotation;
       return { endpointId, rotatedAt, previousSecretValidUntil: previousValidUntil, errors: [] };

@@ -1,10 +1,11 @@
 import type { Secrets } from '../../events/secrets/secrets.js';
+import type { Endpoint } from '../../events/webhooks/webhook-family.js';
 import type { WebhookEndpoint } from '../../models/webhook.js';
 
 /** The configured webhook endpoints; their secrets stay where they are. */
 export interface Endpoints {
   all(): readonly WebhookEndpoint[];
-  find(family: string, endpointId: string): WebhookEndpoint | undefined;
+  find(endpoint: Endpoint): WebhookEndpoint | undefined;
   /** The address that the service has to send to. */
   urlOf(endpoint: WebhookEndpoint): string;
 }
@@ -14,20 +15,20 @@ export function createEndpoints(
   secrets: Pick<Secrets, 'endpoints' | 'history'>,
   address: () => string,
 ): Endpoints {
-  function find(family: string, endpointId: string): WebhookEndpoint | undefined {
-    const history = secrets.history(family, endpointId);
+  function find(endpoint: Endpoint): WebhookEndpoint | undefined {
+    const history = secrets.history(endpoint);
     return (
       history && {
         kind: 'WebhookEndpoint',
-        family,
-        endpointId,
+        family: endpoint.family,
+        endpointId: endpoint.endpointId,
         secretSince: history.since,
         previousSecretValidUntil: history.previousUntil,
       }
     );
   }
   return {
-    all: () => secrets.endpoints.flatMap(({ family, endpointId }) => find(family, endpointId) ?? []),
+    all: () => secrets.endpoints.flatMap((endpoint) => find(endpoint) ?? []),
     find,
     urlOf: ({ family, endpointId }) => `${address()}/webhooks/${family}/${encodeURIComponent(endpointId)}`,
   };

@@ -40,13 +40,12 @@ export const webhooksResolvers: Resolvers<WebhooksContext> = {
     url: (endpoint, _, { webhookEndpoints }) => webhookEndpoints.urlOf(endpoint),
     secretSince: ({ secretSince }) => isoText(secretSince),
     previousSecretValidUntil: ({ previousSecretValidUntil: until }) => isoTextIf(until),
-    async lastDeliveryAt({ family, endpointId }, _, { deliveries }) {
-      return isoTextIf(await deliveries.lastAt(family, endpointId));
+    async lastDeliveryAt(endpoint, _, { deliveries }) {
+      return isoTextIf(await deliveries.lastAt(endpoint));
     },
   },
   WebhookDelivery: {
-    endpoint: ({ family, endpointId }, _, { webhookEndpoints }) =>
-      webhookEndpoints.find(family, endpointId) ?? null,
+    endpoint: (delivery, _, { webhookEndpoints }) => webhookEndpoints.find(delivery) ?? null,
     family: ({ family }) => toFamily(family),
     receivedAt: ({ receivedAt }) => isoText(receivedAt),
     signedAt: ({ signedAt }) => isoTextIf(signedAt),

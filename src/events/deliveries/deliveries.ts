@@ -5,6 +5,8 @@ import type { DeliveryPosition, KeptBody, WebhookDelivery } from '../../models/w
 import { fromKeyText, keyText } from '../../store/sql/key-text.js';
 import { inWindowAlong } from '../../store/sql/key-window.js';
 import { octetsOf } from '../../store/sql/read-budget.js';
+import { endpointKey } from '../secrets/secret-cache.js';
+import type { Endpoint } from '../webhooks/webhook-family.js';
 import { eventKeyOf } from '../log/commit-statements.js';
 import { readDeliveries, type DeliveryFilter, type DeliverySource } from './delivery-pages.js';
 import type { RecentDeliveries } from './recent-deliveries.js';
@@ -18,7 +20,7 @@ export interface Deliveries {
   /** The id of what its event was stored for; null if there is none, or the event is gone. */
   entityId(delivery: WebhookDelivery): Promise<string | null>;
   /** When the last event in the log was received, in milliseconds since the epoch; null if there is none. */
-  lastAt(family: string, endpointId: string): Promise<number | null>;
+  lastAt(endpoint: Endpoint): Promise<number | null>;
 }
 
 const maxBodies = 100;
@@ -33,19 +35,19 @@ export function createDeliveries(source: DeliverySource, recent: RecentDeliverie
     (deliveries) => readEntityIds(source, deliveries),
     { cacheKeyFn: eventOf, maxBatchSize: maxBodies },
   );
-  const last = new DataLoader<readonly [family: string, endpointId: string], number | null, string>(
-    (endpoints) => Promise.all(endpoints.map((endpoint) => readLast(source, ...endpoint))),
-    { cacheKeyFn: (endpoint) => endpoint.join(' ') },
+  const last = new DataLoader<Endpoint, number | null, string>(
+    (endpoints) => Promise.all(endpoints.map((endpoint) => readLast(source, endpoint))),
+    { cacheKeyFn: endpointKey },
   );
   return {
     page: (query, filter) => readDeliveries(source, query, filter, recent.all()),
     body: async (delivery) => delivery.kept ?? { text: await bodies.load(delivery), truncated: false },
     entityId: async (delivery) => (isAgain(delivery) ? entities.load(delivery) : delivery.entityId),
-    lastAt: (family, endpointId) => last.load([family, endpointId]),
+    lastAt: (endpoint) => last.load(endpoint),
   };
 }
 
-async function readLast(source: DeliverySource, family: string, endpointId: string): Promise<number | null> {
+async function readLast(source: DeliverySource, { family, endpointId }: Endpoint): Promise<number | null> {
   const { engine, kysely } = source.database;
   const rows = kysely.selectFrom('events').select(['family', 'received_at']);
   const newestFirst = { backward: false, after: undefined, before: undefined };

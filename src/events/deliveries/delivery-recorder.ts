@@ -51,7 +51,7 @@ export function createDeliveryRecorder(options: RecorderOptions): DeliveryRecord
       const family = families.get(request.family);
       if (!family) return; // there is no such route
       const now = clock.now();
-      const known = secrets.history(family.name, request.endpointId);
+      const known = secrets.history(request);
       const { message, genuine } = explainRefusal({ request, refusal, family, secrets: known, body, now });
       const delivery: WebhookDelivery = {
         position: position(now),

@@ -11,9 +11,10 @@ export async function showLastAccepted(
   deliveries: Pick<Deliveries, 'lastAt'>,
   { log, metrics }: Telemetry,
 ): Promise<void> {
-  for (const { family, endpointId } of endpoints) {
+  for (const endpoint of endpoints) {
+    const { family, endpointId } = endpoint;
     try {
-      const at = await deliveries.lastAt(family, endpointId);
+      const at = await deliveries.lastAt(endpoint);
       if (at !== null) metrics.webhookAccepted.of(family, endpointId).value = at / 1_000;
     } catch (err) {
       log.error({ err, family, endpointId }, 'the last delivery to an endpoint could not be read');

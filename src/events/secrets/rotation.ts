@@ -4,6 +4,7 @@ import type { Database } from '../../store/database.js';
 import { leaseReleased, withLease } from '../../store/leases.js';
 import { keyText } from '../../store/sql/key-text.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
+import type { Endpoint } from '../webhooks/webhook-family.js';
 import { type SecretCache, endpointKey } from './secret-cache.js';
 import { overlapMs, replacedBy } from './secret-versions.js';
 import type { EndpointSecrets, SecretStore } from './secret-store.js';
@@ -24,8 +25,7 @@ export interface Rotation {
  * Success and failure are both logged.
  */
 export type Rotate = <Other extends object>(
-  family: string,
-  endpointId: string,
+  endpoint: Endpoint,
   obtain: () => Promise<string | Other>,
 ) => Promise<Rotation | Other | undefined>;
 
@@ -49,7 +49,7 @@ export interface RotationOptions {
   readonly store: SecretStore;
   readonly cache: SecretCache;
   /** Whether this endpoint is configured, and its secrets rotate. */
-  rotates(family: string, endpointId: string): boolean;
+  rotates(endpoint: Endpoint): boolean;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
 }
@@ -63,36 +63,37 @@ const storingMs = 5_000;
 export function createRotate({ database, store, cache, rotates, clock, telemetry }: RotationOptions): Rotate {
   /** Stores a secret only over what was there `before`: a rotation that outlived its lease may have been overtaken. */
   async function takeIntoUse(
-    family: string,
-    endpointId: string,
+    endpoint: Endpoint,
     secret: string,
     before: EndpointSecrets | undefined,
   ): Promise<Rotation> {
-    cache.put(family, endpointId, before);
-    if (cache.valid(family, endpointId)?.includes(secret)) throw new SecretLost('NOT_NEW');
+    cache.put(endpoint, before);
+    if (cache.valid(endpoint)?.includes(secret)) throw new SecretLost('NOT_NEW');
     const now = clock.now();
     const storeNew = () =>
-      store.change(family, endpointId, (kept) => {
+      store.change(endpoint, (kept) => {
         if (kept?.current === secret) return kept; // by an attempt that was not answered
         if (kept?.changedAt !== before?.changedAt) throw overtaken();
-        return replacedBy(secret, kept ?? cache.get(family, endpointId)!, now);
+        return replacedBy(secret, kept ?? cache.get(endpoint)!, now);
       });
-    cache.put(family, endpointId, await storeInTime(storeNew));
-    database.signal('secrets', signalOf(family, endpointId));
+    cache.put(endpoint, await storeInTime(storeNew));
+    database.signal('secrets', signalOf(endpoint));
     const previousValidUntil = isoText(now + overlapMs);
+    const { family, endpointId } = endpoint;
     telemetry.log.info({ audit: true, family, endpointId, previousValidUntil }, 'rotated a webhook secret');
     return { rotatedAt: isoText(now), previousValidUntil };
   }
 
-  return async (family, endpointId, obtain) => {
-    if (!rotates(family, endpointId)) return undefined;
+  return async (endpoint, obtain) => {
+    if (!rotates(endpoint)) return undefined;
+    const { family, endpointId } = endpoint;
     const tellFailure = (why: { readonly err: unknown } | { readonly refusal: object }) =>
       telemetry.log.warn({ audit: true, family, endpointId, ...why }, 'failed to rotate a webhook secret');
     // The lease is taken before the service is called: if the database does not answer, nothing is rotated.
-    const rotation = withLease(database, leaseKeyOf(family, endpointId), lease, async () => {
-      const before = await store.read(family, endpointId); // rejects if it cannot be opened, and so not replaced
+    const rotation = withLease(database, leaseKeyOf(endpoint), lease, async () => {
+      const before = await store.read(endpoint); // rejects if it cannot be opened, and so not replaced
       const obtained = await obtain();
-      if (typeof obtained === 'string') return takeIntoUse(family, endpointId, obtained, before);
+      if (typeof obtained === 'string') return takeIntoUse(endpoint, obtained, before);
       tellFailure({ refusal: obtained });
       return obtained;
     });
@@ -124,21 +125,16 @@ function overtaken(): SecretLost {
  * Resolves once the rotation in progress on any replica has ended; if there is one, `markLong` is called before it is
  * waited for. Later ones are not waited for.
  */
-export function rotationEnded(
-  database: Database,
-  family: string,
-  endpointId: string,
-  markLong: () => void,
-): Promise<void> {
-  return leaseReleased(database, leaseKeyOf(family, endpointId), lease, markLong);
+export function rotationEnded(database: Database, endpoint: Endpoint, markLong: () => void): Promise<void> {
+  return leaseReleased(database, leaseKeyOf(endpoint), lease, markLong);
 }
 
-function leaseKeyOf(family: string, endpointId: string): string {
-  return `rotation ${endpointKey(family, endpointId)}`;
+function leaseKeyOf(endpoint: Endpoint): string {
+  return `rotation ${endpointKey(endpoint)}`;
 }
 
 /** The endpoint's name in the signal that its secrets have changed: short printable ASCII. */
-export function signalOf(family: string, endpointId: string): string {
+export function signalOf({ family, endpointId }: Endpoint): string {
   return `${family} ${keyText(endpointId)}`;
 }
 

@@ -1,4 +1,5 @@
 import type { Clock } from '../../lib/clock.js';
+import type { Endpoint } from '../webhooks/webhook-family.js';
 import type { EndpointSecrets } from './secret-store.js';
 
 /** The secrets of the configured endpoints, as this process has last read them; at first none. */
@@ -10,20 +11,19 @@ export class SecretCache {
     this.#clock = clock;
   }
 
-  get(family: string, endpointId: string): EndpointSecrets | undefined {
-    return this.#secrets.get(endpointKey(family, endpointId));
+  get(endpoint: Endpoint): EndpointSecrets | undefined {
+    return this.#secrets.get(endpointKey(endpoint));
   }
 
   /** Takes what was read; a read that arrives late never replaces a newer state. */
-  put(family: string, endpointId: string, read: EndpointSecrets | undefined): void {
-    const known = this.get(family, endpointId);
-    if (read && (!known || read.changedAt > known.changedAt))
-      this.#secrets.set(endpointKey(family, endpointId), read);
+  put(endpoint: Endpoint, read: EndpointSecrets | undefined): void {
+    const known = this.get(endpoint);
+    if (read && (!known || read.changedAt > known.changedAt)) this.#secrets.set(endpointKey(endpoint), read);
   }
 
   /** The secrets valid now, the current one first; undefined if none are held. */
-  valid(family: string, endpointId: string): readonly string[] | undefined {
-    const kept = this.get(family, endpointId);
+  valid(endpoint: Endpoint): readonly string[] | undefined {
+    const kept = this.get(endpoint);
     if (!kept) return undefined;
     const now = this.#clock.now();
     return [kept.current, ...kept.previous.filter(({ until }) => now < until).map(({ secret }) => secret)];
@@ -31,6 +31,6 @@ export class SecretCache {
 }
 
 /** Names an endpoint in a map. */
-export function endpointKey(family: string, endpointId: string): string {
+export function endpointKey({ family, endpointId }: Endpoint): string {
   return `${family} ${endpointId}`;
 }

@@ -1,4 +1,5 @@
 import type { Selectable } from 'kysely';
+import type { Endpoint } from '../webhooks/webhook-family.js';
 import type { Sealer } from '../../lib/sealer.js';
 import type { WebhookSecretTable } from '../../store/sql/schema.js';
 import { keyText } from '../../store/sql/key-text.js';
@@ -48,17 +49,17 @@ export class SecretStore {
     this.#sealer = sealer;
   }
 
-  async read(family: string, endpointId: string): Promise<EndpointSecrets | undefined> {
-    const row = await this.#select(family, endpointId).executeTakeFirst();
+  async read(endpoint: Endpoint): Promise<EndpointSecrets | undefined> {
+    const row = await this.#select(endpoint).executeTakeFirst();
     return row && this.#openRow(row);
   }
 
   /** Reads all rows, each to be opened on demand; resolves with a function that finds one. */
-  async readAll(): Promise<(family: string, endpointId: string) => SealedRow | undefined> {
+  async readAll(): Promise<(endpoint: Endpoint) => SealedRow | undefined> {
     const rows = await this.#database.kysely.selectFrom('webhook_secrets').selectAll().execute();
-    const stored = new Map(rows.map((row) => [sealContextOf(row.family, row.endpoint_id), row]));
-    return (family, endpointId) => {
-      const row = stored.get(sealContextOf(family, keyText(endpointId)));
+    const stored = new Map(rows.map((row) => [sealContextOf(row), row]));
+    return (endpoint) => {
+      const row = stored.get(sealContextOf(keyOf(endpoint)));
       const open = () => this.#openRow(row!);
       return row && { version: row.current, isCurrent: this.#sealer.isCurrent(row.current), open };
     };
@@ -69,13 +70,12 @@ export class SecretStore {
    * same object, it is only written to seal it anew, if another key than the first had sealed it.
    */
   async change(
-    family: string,
-    endpointId: string,
+    endpoint: Endpoint,
     next: (kept: EndpointSecrets | undefined) => EndpointSecrets,
   ): Promise<EndpointSecrets> {
     // Not a plain `select`: those have connections of their own, on which it would wait for slow ones.
     const find = this.#database.kysely
-      .with('stored', () => this.#select(family, endpointId))
+      .with('stored', () => this.#select(endpoint))
       .selectFrom('stored')
       .selectAll();
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
@@ -83,14 +83,15 @@ export class SecretStore {
       const kept = row && this.#openRow(row);
       const held = next(kept);
       if (row && held === kept && this.#sealer.isCurrent(row.current)) return held;
-      if (await this.#swap(row, this.#sealRow(family, endpointId, held))) return held;
+      if (await this.#swap(row, this.#sealRow(endpoint, held))) return held;
     }
+    const { family, endpointId } = endpoint;
     throw new Error(
       `The secrets of ${family}/${endpointId} changed ${maxAttempts} times while they were changed.`,
     );
   }
 
-  #select(family: string, endpointId: string) {
+  #select({ family, endpointId }: Endpoint) {
     return this.#database.kysely
       .selectFrom('webhook_secrets')
       .selectAll()
@@ -99,7 +100,7 @@ export class SecretStore {
   }
 
   #openRow(row: Selectable<WebhookSecretTable>): EndpointSecrets {
-    const context = sealContextOf(row.family, row.endpoint_id);
+    const context = sealContextOf(row);
     const open = (sealed: string) => {
       const secret = this.#sealer.open(sealed, context);
       if (secret === undefined) throw new UnusableDatabase(unopened(row));
@@ -113,12 +114,12 @@ export class SecretStore {
     };
   }
 
-  #sealRow(family: string, endpointId: string, held: EndpointSecrets): WebhookSecretTable {
-    const key = keyText(endpointId);
-    const seal = (secret: string) => this.#sealer.seal(secret, sealContextOf(family, key));
+  #sealRow(endpoint: Endpoint, held: EndpointSecrets): WebhookSecretTable {
+    const key = keyOf(endpoint);
+    const context = sealContextOf(key);
+    const seal = (secret: string) => this.#sealer.seal(secret, context);
     return {
-      family,
-      endpoint_id: key,
+      ...key,
       current: seal(held.current),
       ...sealPrevious(held.previous, seal),
       configured: seal(held.configured),
@@ -171,6 +172,13 @@ function unopened(row: Selectable<WebhookSecretTable>): string {
   );
 }
 
-function sealContextOf(family: string, key: string): string {
-  return `webhook_secrets ${family} ${key}`;
+/** The key of an endpoint's row. */
+type Key = Pick<WebhookSecretTable, 'family' | 'endpoint_id'>;
+
+function keyOf({ family, endpointId }: Endpoint): Key {
+  return { family, endpoint_id: keyText(endpointId) };
+}
+
+function sealContextOf({ family, endpoint_id }: Key): string {
+  return `webhook_secrets ${family} ${endpoint_id}`;
 }

@@ -4,7 +4,7 @@ import type { Database } from '../../store/database.js';
 import type { Store } from '../../store/store.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import { createCoalescedRead } from '../../lib/async/coalesced-read.js';
-import type { WebhookFamily } from '../webhooks/webhook-family.js';
+import type { Endpoint, WebhookFamily } from '../webhooks/webhook-family.js';
 import { SecretCache, endpointKey } from './secret-cache.js';
 import { createRotate, type Rotate, rotationEnded, signalOf } from './rotation.js';
 import { configuredAs } from './secret-versions.js';
@@ -13,17 +13,17 @@ import { SecretStore, type EndpointSecrets, type SealedRow } from './secret-stor
 /** The signing secrets of every configured subscription and endpoint. */
 export interface Secrets {
   /** The secrets valid now, the current one first, as last read; undefined if the endpoint is not configured. */
-  valid(family: string, endpointId: string): readonly string[] | undefined;
+  valid(endpoint: Endpoint): readonly string[] | undefined;
   /**
    * The same, read from the database after this call: includes whatever any replica stored before, and the result of a
    * rotation in progress. Calls for one endpoint share reads, so a read may take a moment to begin. Rejects if the
    * database does not answer or its secrets cannot be opened, and with `TooManyWaiting` if too many wait for a rotation.
    */
-  latest(family: string, endpointId: string): Promise<readonly string[] | undefined>;
+  latest(endpoint: Endpoint): Promise<readonly string[] | undefined>;
   /** As last read; undefined if the endpoint is not configured. */
-  history(family: string, endpointId: string): SecretsHistory | undefined;
+  history(endpoint: Endpoint): SecretsHistory | undefined;
   /** Every configured endpoint. */
-  readonly endpoints: readonly { readonly family: string; readonly endpointId: string }[];
+  readonly endpoints: readonly Endpoint[];
   readonly rotate: Rotate;
   stop(): Promise<void>;
 }
@@ -73,7 +73,7 @@ export async function createSecrets(options: SecretsOptions): Promise<Secrets> {
 export async function checkSecrets(store: Store, sealer: Sealer, configured: Configured): Promise<void> {
   const find = await new SecretStore(store, sealer).readAll();
   for (const [family, endpoints] of Object.entries(configured))
-    for (const endpointId of endpoints.keys()) find(family, endpointId)?.open();
+    for (const endpointId of endpoints.keys()) find({ family, endpointId })?.open();
 }
 
 class StoredSecrets implements Secrets {
@@ -84,11 +84,11 @@ class StoredSecrets implements Secrets {
   readonly #cache: SecretCache;
   /** The versions that `readAll` opened last, by endpoint. */
   readonly #versions = new Map<string, string>();
-  readonly #configured: readonly Endpoint[];
+  readonly #configured: readonly ConfiguredEndpoint[];
   readonly #rereads: ReadonlyMap<string, () => Promise<void>>;
   /** The endpoints named by signals since the last read; '' stands for all. */
   readonly #stale = new Set<string>();
-  readonly #bySignal: ReadonlyMap<string, Endpoint>;
+  readonly #bySignal: ReadonlyMap<string, ConfiguredEndpoint>;
   #refreshing = Promise.resolve();
   #stopListening = () => {};
   #timer: NodeJS.Timeout | undefined;
@@ -102,21 +102,19 @@ class StoredSecrets implements Secrets {
     this.endpoints = this.#configured.map(({ family, endpointId }) => ({ family, endpointId }));
     this.#rereads = new Map(
       this.#configured.map((endpoint) => [
-        endpointKey(endpoint.family, endpoint.endpointId),
+        endpointKey(endpoint),
         createCoalescedRead((markLong) => this.#refreshSettled(endpoint, markLong), {
           pauseMs: rereadPauseMs,
           maxWaiting,
         }),
       ]),
     );
-    this.#bySignal = new Map(
-      this.#configured.map((endpoint) => [signalOf(endpoint.family, endpoint.endpointId), endpoint]),
-    );
+    this.#bySignal = new Map(this.#configured.map((endpoint) => [signalOf(endpoint), endpoint]));
     this.rotate = createRotate({
       database,
       store: this.#store,
       cache: this.#cache,
-      rotates: (family, endpointId) => this.#bySignal.get(signalOf(family, endpointId))?.rotates === true,
+      rotates: (endpoint) => this.#bySignal.get(signalOf(endpoint))?.rotates === true,
       clock,
       telemetry,
     });
@@ -128,24 +126,24 @@ class StoredSecrets implements Secrets {
     const find = await this.#store.readAll();
     let changed = false;
     for (const endpoint of this.#configured)
-      if (await this.#takeOver(endpoint, find(endpoint.family, endpoint.endpointId))) changed = true;
+      if (await this.#takeOver(endpoint, find(endpoint))) changed = true;
     this.#stopListening = database.listen('secrets', this.#refreshSoon);
     if (changed) database.signal('secrets', '');
     this.#refreshSoon(''); // for rotations during the start
     this.#timer = setInterval(this.#refreshSoon, refreshMs, '').unref();
   }
 
-  valid(family: string, endpointId: string): readonly string[] | undefined {
-    return this.#cache.valid(family, endpointId);
+  valid(endpoint: Endpoint): readonly string[] | undefined {
+    return this.#cache.valid(endpoint);
   }
 
-  async latest(family: string, endpointId: string): Promise<readonly string[] | undefined> {
-    await this.#rereads.get(endpointKey(family, endpointId))?.();
-    return this.#cache.valid(family, endpointId);
+  async latest(endpoint: Endpoint): Promise<readonly string[] | undefined> {
+    await this.#rereads.get(endpointKey(endpoint))?.();
+    return this.#cache.valid(endpoint);
   }
 
-  history(family: string, endpointId: string): SecretsHistory | undefined {
-    const kept = this.#cache.get(family, endpointId);
+  history(endpoint: Endpoint): SecretsHistory | undefined {
+    const kept = this.#cache.get(endpoint);
     return kept && historyOf(kept, this.#options.clock.now());
   }
 
@@ -155,50 +153,51 @@ class StoredSecrets implements Secrets {
     await this.#refreshing;
   }
 
-  async #refresh(family: string, endpointId: string): Promise<void> {
-    this.#cache.put(family, endpointId, await this.#store.read(family, endpointId));
+  async #refresh(endpoint: Endpoint): Promise<void> {
+    this.#cache.put(endpoint, await this.#store.read(endpoint));
   }
 
   /** Waits for a rotation in progress first: the service signs with a new secret before it has told us of it. */
-  async #refreshSettled({ family, endpointId, rotates }: Endpoint, markLong: () => void): Promise<void> {
-    if (rotates) await rotationEnded(this.#options.database, family, endpointId, markLong);
-    await this.#refresh(family, endpointId);
+  async #refreshSettled(endpoint: ConfiguredEndpoint, markLong: () => void): Promise<void> {
+    if (endpoint.rotates) await rotationEnded(this.#options.database, endpoint, markLong);
+    await this.#refresh(endpoint);
   }
 
   /** Takes over the configured secret; returns whether anything had to be written. */
-  async #takeOver({ family, endpointId, rotates, secret }: Endpoint, stored?: SealedRow): Promise<boolean> {
+  async #takeOver(endpoint: ConfiguredEndpoint, stored?: SealedRow): Promise<boolean> {
+    const { rotates, secret } = endpoint;
     const next = (kept: EndpointSecrets | undefined) =>
       configuredAs(secret, kept, this.#options.clock.now(), rotates);
     const kept = stored?.open();
     const isDone = kept !== undefined && stored?.isCurrent === true && next(kept) === kept;
-    this.#cache.put(family, endpointId, isDone ? kept : await this.#store.change(family, endpointId, next));
+    this.#cache.put(endpoint, isDone ? kept : await this.#store.change(endpoint, next));
     return !isDone;
   }
 
   /** Reads all secrets in one statement, and opens only those written since the last time. */
   async #readAll(): Promise<void> {
     const find = await this.#store.readAll();
-    for (const { family, endpointId } of this.#configured) {
-      const stored = find(family, endpointId);
-      const key = endpointKey(family, endpointId);
+    for (const endpoint of this.#configured) {
+      const stored = find(endpoint);
+      const key = endpointKey(endpoint);
       if (!stored || this.#versions.get(key) === stored.version) continue;
       try {
-        this.#cache.put(family, endpointId, stored.open());
+        this.#cache.put(endpoint, stored.open());
         this.#versions.set(key, stored.version);
       } catch (err) {
-        this.#tellUnread(err, { family, endpointId });
+        this.#tellUnread(err, endpoint);
       }
     }
   }
 
-  #tellUnread(err: unknown, what?: object): void {
-    this.#options.telemetry.log.error({ err, ...what }, 'webhook secrets could not be reloaded');
+  #tellUnread(err: unknown, { family, endpointId }: Partial<Endpoint> = {}): void {
+    this.#options.telemetry.log.error({ err, family, endpointId }, 'webhook secrets could not be reloaded');
   }
 
   async #readStale(): Promise<void> {
     const only = this.#stale.size === 1 ? this.#bySignal.get([...this.#stale][0]!) : undefined;
     this.#stale.clear();
-    await (only ? this.#refresh(only.family, only.endpointId) : this.#readAll());
+    await (only ? this.#refresh(only) : this.#readAll());
   }
 
   /** One read at a time; it covers everything requested during the one before. */
@@ -223,9 +222,7 @@ function historyOf({ current, previous, changedAt }: EndpointSecrets, now: numbe
 }
 
 /** A configured subscription or endpoint. */
-interface Endpoint {
-  readonly family: string;
-  readonly endpointId: string;
+interface ConfiguredEndpoint extends Endpoint {
   /** As that of its family. */
   readonly rotates: boolean;
   readonly secret: string;
@@ -234,7 +231,7 @@ interface Endpoint {
 function endpointsOf({
   families,
   configured,
-}: Pick<SecretsOptions, 'families' | 'configured'>): readonly Endpoint[] {
+}: Pick<SecretsOptions, 'families' | 'configured'>): readonly ConfiguredEndpoint[] {
   return families.flatMap(({ name: family, rotates }) =>
     Array.from(configured[family] ?? [], ([endpointId, secret]) => ({ family, endpointId, rotates, secret })),
   );

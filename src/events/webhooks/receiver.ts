@@ -156,31 +156,31 @@ class WebhookReceiver implements Receiver {
     return release;
   }
 
-  #findFamily({ family: name, endpointId }: WebhookRequest): WebhookFamily {
-    const family = this.#families.get(name);
-    if (!family || !this.#options.secrets.valid(name, endpointId))
+  #findFamily(request: WebhookRequest): WebhookFamily {
+    const family = this.#families.get(request.family);
+    if (!family || !this.#options.secrets.valid(request))
       throw new Refusal(404, 'ENDPOINT_UNKNOWN', 'There is no such subscription or endpoint here.');
     return family;
   }
 
   async #checkSignature(family: WebhookFamily, request: WebhookRequest, body: Buffer) {
-    const { name, scheme } = family;
+    const { scheme } = family;
     const headers = headerValues(request, scheme.header);
     const now = this.#options.clock.now(); // its age when it came: it may have to wait for a rotation
     const faultUnder = (secrets: readonly string[] = []) =>
       findSignatureFault(scheme, headers, body, { secrets, now });
-    let fault = faultUnder(this.#options.secrets.valid(name, request.endpointId));
+    let fault = faultUnder(this.#options.secrets.valid(request));
     // Another replica may just have stored a new secret, with its signal still on the way.
     if (fault === 'SIGNATURE_WRONG' && mayMatch(scheme, headers))
-      fault = faultUnder(await this.#latestSecrets(family, request.endpointId));
+      fault = faultUnder(await this.#latestSecrets(family, request));
     if (fault) throw new Refusal(401, fault, signatureMessages[fault]);
   }
 
   /** The valid secrets, read anew. Undefined if they cannot be read, and nobody but the operator changes them. */
-  async #latestSecrets({ name, rotates }: WebhookFamily, endpointId: string) {
+  async #latestSecrets({ name, rotates }: WebhookFamily, request: WebhookRequest) {
     const lacking = `The database did not answer${rotates ? ', or a rotation did not end,' : ''}`;
     try {
-      return await withTimeout(this.#patienceMs, this.#options.secrets.latest(name, endpointId), lacking);
+      return await withTimeout(this.#patienceMs, this.#options.secrets.latest(request), lacking);
     } catch (err) {
       // `TooManyWaiting` is not logged, since anybody can cause it.
       if (!(err instanceof TooManyWaiting))
@@ -220,9 +220,8 @@ class WebhookReceiver implements Receiver {
     const family = this.#families.has(request.family) ? request.family : 'unknown';
     this.#metrics.webhooksRefused.of(family, code).value += 1;
     // Nor is an id from outside logged, unless it is that of a configured endpoint.
-    const endpoint = this.#options.secrets.valid(family, request.endpointId) && {
-      endpointId: request.endpointId,
-    };
+    const { endpointId } = request;
+    const endpoint = this.#options.secrets.valid({ family, endpointId }) && { endpointId };
     // `UNAVAILABLE` is logged, if at all, with its cause where it arises.
     if (code !== 'UNAVAILABLE')
       this.#warn(

@@ -19,3 +19,10 @@ export interface WebhookFamily {
   /** What the domain knows of an event; `known` is null for one that is stored but skipped. */
   parse(event: EventBody, receivedAt: string): Pick<Delivery, 'apiVersion' | 'known'>;
 }
+
+/** A subscription or endpoint that webhooks are sent to. */
+export interface Endpoint {
+  /** The name of its family. */
+  readonly family: string;
+  readonly endpointId: string;
+}

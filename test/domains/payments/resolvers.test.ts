@@ -350,7 +350,10 @@ describe('rotatePaymentWebhookSecret', () => {
         },
       },
     });
-    expect(webhookSecrets.valid('payments', 'here')).toEqual(['the new secret', 'the old secret']);
+    expect(webhookSecrets.valid({ family: 'payments', endpointId: 'here' })).toEqual([
+      'the new secret',
+      'the old secret',
+    ]);
   });
 
   it.each([

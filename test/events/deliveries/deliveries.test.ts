@@ -33,7 +33,9 @@ test.each(engines)('knows an endpoint by its id on %s, whatever characters that 
   ]);
   expect(await deliveries.page(page, {})).toHaveLength(3);
   expect(await deliveries.page(page, { endpointIds: [endpointId, 'endpoint'] })).toHaveLength(3);
-  expect(await deliveries.lastAt('shipments', endpointId)).toBe(Date.parse('2026-01-01T00:00:00.000Z'));
+  expect(await deliveries.lastAt({ family: 'shipments', endpointId })).toBe(
+    Date.parse('2026-01-01T00:00:00.000Z'),
+  );
   await testLog.stop();
 });
 
@@ -81,11 +83,13 @@ test('finds the last delivery to an endpoint whose id the other family has too, 
   const reads = new Reads(new LightAbortController());
   const next = vi.spyOn(reads, 'next');
   const deliveries = createDeliveries({ database, reads }, new RecentDeliveries());
-  expect(await deliveries.lastAt('payments', 'endpoint')).toBe(4_500);
+  expect(await deliveries.lastAt({ family: 'payments', endpointId: 'endpoint' })).toBe(4_500);
   expect(next).toHaveBeenCalledTimes(1);
-  expect(await deliveries.lastAt('shipments', 'endpoint')).toBe(Date.parse('2026-01-01T00:00:00.000Z'));
+  expect(await deliveries.lastAt({ family: 'shipments', endpointId: 'endpoint' })).toBe(
+    Date.parse('2026-01-01T00:00:00.000Z'),
+  );
   expect(next.mock.calls.length).toBeGreaterThan(6);
-  expect(await deliveries.lastAt('shipments', 'other')).toBe(null);
+  expect(await deliveries.lastAt({ family: 'shipments', endpointId: 'other' })).toBe(null);
   await testLog.stop();
 });
 

@@ -57,12 +57,12 @@ describe.each(engines)('deliveries on %s', (engine, freshUrl) => {
   );
 
   async function lastOf(endpointId: string): Promise<string> {
-    await open().lastAt('shipments', endpointId);
+    await open().lastAt({ family: 'shipments', endpointId });
     return planOf(recorded.database, recorded.statements[0]!);
   }
 
   test('are not passed by to find the last one to an endpoint that is silent since', async () => {
-    expect(await open().lastAt('shipments', 'silent')).toBe(count / 2);
+    expect(await open().lastAt({ family: 'shipments', endpointId: 'silent' })).toBe(count / 2);
     const plan = await lastOf('silent');
     expect(plan).toContain('events_by_endpoint_id_seq');
     expect(plan).not.toMatch(/filter|sort|temp b-tree/i);
@@ -72,7 +72,7 @@ describe.each(engines)('deliveries on %s', (engine, freshUrl) => {
     test('are not passed by either where the log is divided', async () => {
       await new EventPartitions(recorded.database, silent, { least: 100, margin: 10, heldMs: 0 }).divide();
       await sql`vacuum analyze event_log`.execute(recorded.database.kysely);
-      expect(await open().lastAt('shipments', 'silent')).toBe(count / 2);
+      expect(await open().lastAt({ family: 'shipments', endpointId: 'silent' })).toBe(count / 2);
       const plan = await lastOf('silent');
       expect(plan).toContain('using events_by_endpoint_id_seq on events_0');
       expect(plan).not.toMatch(/using events_key|seq scan on events/i);

@@ -1,5 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { showLastAccepted } from '../../../src/events/deliveries/last-accepted.js';
+import type { Endpoint } from '../../../src/events/webhooks/webhook-family.js';
 import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
 
 test('an endpoint whose last delivery cannot be read is logged, and the others are shown', async () => {
@@ -7,7 +8,7 @@ test('an endpoint whose last delivery cannot be read is logged, and the others a
   const logged = vi.spyOn(telemetry.log, 'error');
   const err = new Error('canceling statement due to statement timeout');
   const deliveries = {
-    lastAt: async (_: string, endpointId: string) => {
+    lastAt: async ({ endpointId }: Endpoint) => {
       if (endpointId === 'silent') throw err;
       return 5_000;
     },

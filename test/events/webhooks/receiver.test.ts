@@ -50,6 +50,7 @@ const settings = {
   paymentToleranceSeconds: 300,
 };
 const families = createWebhookFamilies(settings);
+const pe1 = { family: 'payments', endpointId: 'pe_1' };
 const ledger = new MemoryLedger(telemetry);
 
 beforeAll(async () => {
@@ -490,7 +491,7 @@ describe('rotation', () => {
       return (await post(payment(body, { 'payments-signature': `t=${t},${signature.join()}` }))).status;
     };
     expect(await statusFor('whsec_unheard', 'whsec_payment')).toBe(200);
-    await secrets.rotate('payments', 'pe_1', async () => 'whsec_second');
+    await secrets.rotate(pe1, async () => 'whsec_second');
     expect(await statusFor('whsec_second', 'whsec_payment')).toBe(200);
     expect(await statusFor('whsec_second')).toBe(200);
     expect(await statusFor('whsec_payment')).toBe(200);
@@ -508,7 +509,7 @@ describe('rotation', () => {
     const headers = { 'payments-signature': `t=${t},v1=${hmac('whsec_late', `${t}.`, body)}` };
     const latest = vi.spyOn(secrets, 'latest');
     let answer: ReturnType<typeof post> | undefined;
-    await secrets.rotate('payments', 'pe_1', async () => {
+    await secrets.rotate(pe1, async () => {
       answer = post(payment(body, headers));
       await expect.poll(() => latest).toHaveBeenCalled();
       now += 10_000;
@@ -522,7 +523,7 @@ describe('rotation', () => {
     const forged = payment(body, { 'payments-signature': paymentSignature(body, 'another') });
     const gate = new EventEmitter();
     const asked = once(gate, 'asked');
-    const rotation = secrets.rotate('payments', 'pe_1', async () => {
+    const rotation = secrets.rotate(pe1, async () => {
       gate.emit('asked');
       await once(gate, 'open');
       return { refused: true };
