@@ -16,7 +16,7 @@ import { RecentDeliveries } from './events/deliveries/recent-deliveries.js';
 import { createLog } from './events/log/log.js';
 import { Relay } from './events/relay/relay.js';
 import type { PublisherOptions } from './events/relay/publisher.js';
-import { createReceiver } from './events/webhooks/receiver.js';
+import { Receiver } from './events/webhooks/receiver.js';
 import { createSecrets } from './events/secrets/secrets.js';
 import { createNotesAccess } from './domains/notes/notes.js';
 import { createNotesClient } from './domains/notes/service/client.js';
@@ -167,7 +167,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
       publish: (delivery) => live.broadcast.offer(delivery),
     });
     const memory = new MemoryLedger(telemetry);
-    const receiver = createReceiver({
+    const receiver = new Receiver({
       families,
       secrets: webhookSecrets,
       log,

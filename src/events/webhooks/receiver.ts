@@ -38,12 +38,6 @@ export interface WebhookAnswer {
   readonly body: string;
 }
 
-/** Receives the webhooks of all families (`apis/webhooks.md` §5, §6). */
-export interface Receiver {
-  /** Verifies, parses and stores one delivery; never rejects, and answers 200 only once the event is durable. */
-  receive(request: WebhookRequest): Promise<WebhookAnswer>;
-}
-
 /** The families and secrets by which deliveries are verified, the log that they go to, and how long it is waited for. */
 export interface ReceiverOptions {
   readonly families: readonly WebhookFamily[];
@@ -66,14 +60,10 @@ const shortBody = 16 * 1024;
 const retryAfterSeconds = '5';
 
 /**
- * A receiver for these families. Of several faults, the first in this order is answered: the method, the endpoint, the
- * content encoding, the size, the signature, the body.
+ * Receives the webhooks of all families (`apis/webhooks.md` §5, §6). Of several faults, the first in this order is
+ * answered: the method, the endpoint, the content encoding, the size, the signature, the body.
  */
-export function createReceiver(options: ReceiverOptions): Receiver {
-  return new WebhookReceiver(options);
-}
-
-class WebhookReceiver implements Receiver {
+export class Receiver {
   readonly #options: ReceiverOptions;
   readonly #patienceMs: number;
   readonly #metrics: Metrics;
@@ -96,6 +86,7 @@ class WebhookReceiver implements Receiver {
         webhooksRefused.of(name, reason);
   }
 
+  /** Verifies, parses and stores one delivery; never rejects, and answers 200 only once the event is durable. */
   async receive(request: WebhookRequest): Promise<WebhookAnswer> {
     const { began = performance.now() } = request;
     const received: Received = {};

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { Readable, Writable } from 'node:stream';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createLog, type Log } from '../../../src/events/log/log.js';
-import { createReceiver, type Receiver } from '../../../src/events/webhooks/receiver.js';
+import { Receiver } from '../../../src/events/webhooks/receiver.js';
 import { createSecrets, type Secrets } from '../../../src/events/secrets/secrets.js';
 import { createSealer } from '../../../src/lib/sealer.js';
 import { createWebhookFamilies, readLongBody, recordDeliveries } from '../../../src/api/webhook-families.js';
@@ -94,7 +94,7 @@ beforeEach(() => {
   lines.length = 0;
   later += 1_000;
   // A new receiver has not logged anything yet, so it leaves no lines out.
-  receiver = createReceiver({
+  receiver = new Receiver({
     families,
     secrets,
     log,
