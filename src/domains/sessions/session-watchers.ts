@@ -5,22 +5,6 @@ import type { Session } from './session.js';
 /** Why a watcher is called: the session has ended, or its user has lost a grant. */
 export type WatchedChange = 'ended' | 'restricted';
 
-/** Those who want to know when a session ends, or may do less than before. */
-export interface Watchers {
-  /**
-   * Calls `changed` once with `ended` when the session ends or expires, within seconds, and before that with
-   * `restricted` whenever its user loses a grant; returns a function that stops watching.
-   */
-  watch(session: Session, changed: (change: WatchedChange) => void): () => void;
-  /** Calls the watchers of a session that has ended. */
-  tell(sessionId: string): void;
-  /** Calls the watchers of sessions whose users have lost a grant. */
-  tellRestricted(isRestricted: (session: Session) => boolean): void;
-  /** Checks all watched sessions, as endings may have been missed. */
-  recheck(): void;
-  stop(): void;
-}
-
 /** Asks which watched sessions still stand, and tells of those that ended. */
 export interface WatchersOptions {
   /** Which of these sessions have not ended. */
@@ -44,14 +28,10 @@ const recheckedAtOnce = 500;
 const collectMs = 100;
 
 /**
- * Watchers, at first none; until `stop`, looks for expired sessions every second, and for ended ones every three: among 500
- * at a time, in turn.
+ * Those who want to know when a session ends, or may do less than before; at first none. Until `stop`, looks for expired
+ * sessions every second, and for ended ones every three: among 500 at a time, in turn.
  */
-export function createWatchers(options: WatchersOptions): Watchers {
-  return new SessionWatchers(options);
-}
-
-class SessionWatchers implements Watchers {
+export class SessionWatchers {
   readonly #options: WatchersOptions;
   readonly #watchers = new Set<Watcher>();
   /** They may have ended between being found and being watched. */
@@ -72,6 +52,10 @@ class SessionWatchers implements Watchers {
     ).unref();
   }
 
+  /**
+   * Calls `changed` once with `ended` when the session ends or expires, within seconds, and before that with
+   * `restricted` whenever its user loses a grant; returns a function that stops watching.
+   */
   watch(session: Session, changed: (change: WatchedChange) => void): () => void {
     const watcher = { session, changed };
     this.#watchers.add(watcher);
@@ -80,14 +64,17 @@ class SessionWatchers implements Watchers {
     return () => this.#watchers.delete(watcher);
   }
 
+  /** Calls the watchers of a session that has ended. */
   tell(sessionId: string): void {
     this.#tellEnded(({ caller }) => caller.sessionId === sessionId);
   }
 
+  /** Calls the watchers of sessions whose users have lost a grant. */
   tellRestricted(isRestricted: (session: Session) => boolean): void {
     for (const { session, changed } of this.#watchers) if (isRestricted(session)) changed('restricted');
   }
 
+  /** Checks all watched sessions, as endings may have been missed. */
   recheck(): void {
     // A check under way may have read the store before what was missed.
     void (this.#checking ?? Promise.resolve()).then(this.#checkWatched);

@@ -19,7 +19,7 @@ import type { Session } from './session.js';
 import { createStoredSessions, type StoredSessions } from './stored-sessions.js';
 import { ThrottledSignIn, type SignInAttempt } from './throttled-sign-in.js';
 import { toUser } from './user.js';
-import { createWatchers, type Watchers } from './session-watchers.js';
+import { SessionWatchers } from './session-watchers.js';
 
 /** The result of a sign-in; the session's token is returned only here. */
 export interface SignedIn {
@@ -39,7 +39,7 @@ interface SignInOrigin extends Pick<SignInAttempt, 'onLimits'> {
 }
 
 /** Sessions, the same on every replica: clients hold opaque 256-bit tokens; the notes tokens are stored sealed. */
-export interface Sessions extends Pick<Watchers, 'watch'> {
+export interface Sessions extends Pick<SessionWatchers, 'watch'> {
   /**
    * Trades credentials for a session (`apis/notes.md` §5); `RATE_LIMITED` after too many failures. Makes no call if
    * `signal` is aborted by the time that the attempt has its turn.
@@ -94,7 +94,7 @@ export function createSessions(options: SessionsOptions): Sessions {
 class GatewaySessions implements Sessions {
   readonly #options: SessionsOptions;
   readonly #stored: StoredSessions;
-  readonly #watchers: Watchers;
+  readonly #watchers: SessionWatchers;
   readonly #cache = new Map<string, { readonly session: Session; readonly until: number }>();
   /** Digests of tokens whose sessions were found: making one takes longer than the rest of finding a session. */
   readonly #digests = createCache<string>(maxCached);
@@ -115,7 +115,7 @@ class GatewaySessions implements Sessions {
     this.#options = options;
     const { database, clock, grants, telemetry } = options;
     this.#stored = createStoredSessions(options);
-    this.#watchers = createWatchers({
+    this.#watchers = new SessionWatchers({
       standing: (ids) => this.#stored.standing(ids),
       onEnded: this.#forget,
       clock,
