@@ -15,21 +15,6 @@ interface Attempts {
   readonly waiting: { readonly resolve: () => void; readonly reject: (error: unknown) => void }[];
 }
 
-/** Slows down guessing: after `limit` failures within `windowMs`, a key is refused until the oldest is forgotten. */
-export interface Throttle {
-  /**
-   * Runs an attempt; `failed` tells from how it settled whether it counts as a failure. No more attempts run at once than
-   * failures are left; the others wait. `RATE_LIMITED` with `retryAfter` if none is left.
-   */
-  attempt<T>(
-    key: string,
-    run: () => Promise<T>,
-    failed: (settled: PromiseSettledResult<T>) => boolean,
-  ): Promise<T>;
-  /** How many failures are left for a key. */
-  limitOf(key: string): RateLimit;
-}
-
 const maxKeys = 10_000;
 const clockStepMs = 5 * 60_000;
 
@@ -46,14 +31,11 @@ interface ThrottleOptions {
 }
 
 /**
- * A throttle in this process. It remembers a limited number of keys. Those with the fewest failures are forgotten first:
- * to have a key with `n` failures forgotten takes some `n` times as many failures of others as there are keys.
+ * Slows down guessing: after `limit` failures within `windowMs`, a key is refused until the oldest is forgotten. It
+ * remembers a limited number of keys, in this process. Those with the fewest failures are forgotten first: to have a key
+ * with `n` failures forgotten takes some `n` times as many failures of others as there are keys.
  */
-export function createThrottle(options: ThrottleOptions): Throttle {
-  return new SlidingWindowThrottle(options);
-}
-
-class SlidingWindowThrottle implements Throttle {
+export class Throttle {
   readonly #options: ThrottleOptions;
   readonly #byKey = new Map<string, Attempts>();
 
@@ -61,6 +43,10 @@ class SlidingWindowThrottle implements Throttle {
     this.#options = options;
   }
 
+  /**
+   * Runs an attempt; `failed` tells from how it settled whether it counts as a failure. No more attempts run at once than
+   * failures are left; the others wait. `RATE_LIMITED` with `retryAfter` if none is left.
+   */
   async attempt<T>(
     key: string,
     run: () => Promise<T>,
@@ -76,6 +62,7 @@ class SlidingWindowThrottle implements Throttle {
     }
   }
 
+  /** How many failures are left for a key. */
   limitOf(key: string): RateLimit {
     const { name, limit, windowMs } = this.#options;
     const failures = this.#recent(this.#byKey.get(key)?.failures ?? []);

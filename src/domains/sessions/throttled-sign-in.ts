@@ -8,7 +8,7 @@ import type { Database } from '../../store/database.js';
 import { createKeyv } from '../../store/sealed-keyv.js';
 import { UpstreamError } from '../../upstream/errors.js';
 import { createFamiliarNetworks, type FamiliarNetworks } from './familiar-networks.js';
-import { createThrottle, type Throttle } from './sign-in-throttle.js';
+import { Throttle } from './sign-in-throttle.js';
 
 /** Who wants to sign in, and from where. */
 export interface SignInAttempt {
@@ -62,19 +62,19 @@ export class ThrottledSignIn {
     this.#warnSeldom = createWarnings(telemetry, { quietMs });
     const window = { windowMs: 15 * 60_000, clock, refusal: tooManyFailed };
     const onRefused = (message: string) => () => this.#warnSeldom(message, () => ({ audit: true }));
-    this.#byAddress = createThrottle({
+    this.#byAddress = new Throttle({
       ...window,
       name: 'sign-in',
       limit: 10,
       onRefused: onRefused(attackedAddress),
     });
-    this.#byNetwork = createThrottle({
+    this.#byNetwork = new Throttle({
       ...window,
       name: 'sign-in-network',
       limit: 100,
       onRefused: onRefused(crowdedNetwork),
     });
-    this.#failing = createThrottle({
+    this.#failing = new Throttle({
       name: serviceLimit,
       windowMs: 60_000,
       clock,

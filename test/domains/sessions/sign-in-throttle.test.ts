@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { createThrottle, type Throttle } from '../../../src/domains/sessions/sign-in-throttle.js';
+import { Throttle } from '../../../src/domains/sessions/sign-in-throttle.js';
 
 const windowMs = 60_000;
 const isWrong = (settled: PromiseSettledResult<string>) =>
@@ -12,7 +12,7 @@ let throttle: Throttle;
 
 beforeEach(() => {
   now = 1_000_000;
-  throttle = createThrottle({
+  throttle = new Throttle({
     name: 'sign-in',
     refusal: 'Too many.',
     limit: 3,
@@ -106,7 +106,7 @@ describe('a throttle', () => {
       checks += 1;
       return now;
     };
-    throttle = createThrottle({
+    throttle = new Throttle({
       refusal: 'Too many.',
       name: 'sign-in',
       limit: 3,
