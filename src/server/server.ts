@@ -33,7 +33,7 @@ import { servePages, type PageSettings } from './pages/pages.js';
 import { refuseEarly, serveGraphql, serveHealth, serveSchema } from './http/routes.js';
 import { createAdmission } from './operation/admission.js';
 import { createCallerOfRequest } from './http/client-address.js';
-import { createClientConnections, type ChargedTo } from './http/client-connections.js';
+import { ClientConnections, type ChargedTo } from './http/client-connections.js';
 import { OperationRules } from './operation/operation-rules.js';
 import { serveDocs } from './pages/docs-pages.js';
 import { createStreams, type GraphqlStreams } from './stream/stream-server.js';
@@ -152,7 +152,7 @@ function createShared(options: ServerOptions, allowed: () => ReadonlySet<string>
   const origins = createAllowedOrigins(allowed, telemetry);
   const callers = createCallers(sessions, origins, cookieNameOf(publicUrl));
   const callerOfRequest = createCallerOfRequest(options.trustProxy);
-  const connections = createClientConnections(ledger, telemetry);
+  const connections = new ClientConnections(ledger, telemetry);
   const chargedTo: ChargedTo = (request, caller) =>
     caller ? connections.protect(request.socket, userCaller(caller.userId)) : callerOfRequest(request);
   const rules = new OperationRules(options);

@@ -9,18 +9,6 @@ import { createWarnings, type Warn } from '../../lib/telemetry/rate-limited-log.
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import { ReadingTurns, type Brought } from './reading-turns.js';
 
-/** The connections of clients: there are fewer than the system gives descriptors, and those of known callers stay. */
-export interface ClientConnections {
-  /** Must be called with every connection. */
-  readonly onConnection: (socket: Socket) => void;
-  /** Must be told of each request and each block of a body, and when a connection is no longer one of HTTP. */
-  readonly reading: ReadingTurns;
-  /** The same for websockets: there may be thousands, which need not wait when much comes by HTTP. */
-  readonly readingFrames: ReadingTurns;
-  /** Must be called when a connection has carried something of a signed-in user, or a verified delivery. Returns whose. */
-  protect(socket: Socket, caller: string): string;
-}
-
 /** Whom an operation is charged to: its user, if known, whose connection is protected from then on; else its network. */
 export type ChargedTo = (request: IncomingMessage, caller: Caller | null | undefined) => string;
 
@@ -54,19 +42,14 @@ interface Client {
 }
 
 /**
- * Connections that hold memory in the ledger. When there are as many as may be, one that is not known is closed for
- * each new one: the earliest of the network that has most.
+ * The connections of clients, which hold memory in the ledger: there are fewer than the system gives descriptors, and
+ * those of known callers stay. When there are as many as may be, one that is not known is closed for each new one: the
+ * earliest of the network that has most.
  */
-export function createClientConnections(
-  ledger: MemoryLedger,
-  telemetry: Telemetry,
-  most = descriptorLimit() - Math.min(keptDescriptors, descriptorLimit() / 2),
-): ClientConnections {
-  return new Connections(ledger, createWarnings(telemetry, { quietMs: 10_000 }), most);
-}
-
-class Connections implements ClientConnections {
+export class ClientConnections {
+  /** Must be told of each request and each block of a body, and when a connection is no longer one of HTTP. */
   readonly reading = new ReadingTurns((socket, brought) => this.#laneOf(socket, brought));
+  /** The same for websockets: there may be thousands, which need not wait when much comes by HTTP. */
   readonly readingFrames = new ReadingTurns((socket, brought) => this.#laneOf(socket, brought), shortFrames);
   readonly #ledger: MemoryLedger;
   readonly #warn: Warn;
@@ -82,9 +65,13 @@ class Connections implements ClientConnections {
   /** While there are connections. */
   #sweeping: NodeJS.Timeout | undefined;
 
-  constructor(ledger: MemoryLedger, warn: Warn, most: number) {
+  constructor(
+    ledger: MemoryLedger,
+    telemetry: Telemetry,
+    most = descriptorLimit() - Math.min(keptDescriptors, descriptorLimit() / 2),
+  ) {
     this.#ledger = ledger;
-    this.#warn = warn;
+    this.#warn = createWarnings(telemetry, { quietMs: 10_000 });
     this.#most = most;
     const forget = (socket: Socket) => this.#forget(socket);
     this.#onClose = function onClose() {
@@ -97,6 +84,7 @@ class Connections implements ClientConnections {
     };
   }
 
+  /** Must be called with every connection. */
   readonly onConnection = (socket: Socket): void => {
     const network = networkCaller(networkOf(socket.remoteAddress ?? ''));
     const holding = this.#ledger.open(network, 'arriving', () => void socket.destroy());
@@ -112,6 +100,7 @@ class Connections implements ClientConnections {
     process.nextTick(() => this.reading.begin(socket));
   };
 
+  /** Must be called when a connection has carried something of a signed-in user, or a verified delivery. Returns whose. */
   protect(socket: Socket, caller: string): string {
     const client = this.#clients.get(socket);
     if (!client) return caller;

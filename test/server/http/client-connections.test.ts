@@ -5,7 +5,7 @@ import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { Holding, MemoryLedger } from '../../../src/lib/memory/memory-ledger.js';
 import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
-import { createClientConnections } from '../../../src/server/http/client-connections.js';
+import { ClientConnections } from '../../../src/server/http/client-connections.js';
 import { createRequestClass } from '../../../src/server/http/incoming-request.js';
 import { createAdmission } from '../../../src/server/operation/admission.js';
 import { startTestbed, type Testbed } from '../../support/testbed.js';
@@ -13,7 +13,7 @@ import { openSocket } from '../sockets.js';
 
 test('of as many connections as may be, the earliest that is not known is closed for a new one', async () => {
   const telemetry = createTelemetry('silent');
-  const connections = createClientConnections(new MemoryLedger(telemetry), telemetry, 3);
+  const connections = new ClientConnections(new MemoryLedger(telemetry), telemetry, 3);
   const accepted: Socket[] = [];
   const server = createServer((socket) => {
     accepted.push(socket.resume());
@@ -37,7 +37,7 @@ test('of as many connections as may be, the earliest that is not known is closed
 
 test('connections that wait are accepted before most of them are read, and each network is read in turn', async () => {
   const telemetry = createTelemetry('silent');
-  const connections = createClientConnections(new MemoryLedger(telemetry), telemetry);
+  const connections = new ClientConnections(new MemoryLedger(telemetry), telemetry);
   const order: string[] = [];
   const server = createHttpServer((asked, answer) => {
     order.push(`reads ${asked.url}`);
@@ -70,7 +70,7 @@ describe('open connections on which much comes at once', () => {
   async function connectAll() {
     const telemetry = createTelemetry('silent');
     const ledger = new MemoryLedger(telemetry);
-    const connections = createClientConnections(ledger, telemetry);
+    const connections = new ClientConnections(ledger, telemetry);
     const { reading } = connections;
     const callerOf = () => 'network';
     const IncomingMessage = createRequestClass(createAdmission(ledger), callerOf, callerOf, reading);
