@@ -11,9 +11,6 @@ export interface GuardedCall {
   readonly caller: string | undefined;
 }
 
-/** Runs a call, unless the breaker is open; `run` never throws, but returns a promise that may reject. */
-export type Guard = (call: GuardedCall, run: () => Promise<Reply>) => Promise<Reply>;
-
 const retryPauses = growingPauses({ firstMs: 50, maxMs: 500, most: 2, spread: true });
 const callersToOpen = 10;
 const openForMs = 5_000;
@@ -33,12 +30,7 @@ const isTransient = (error: unknown) => isOutage(error) && error.retryAfter === 
  * counts as failed. Until a call succeeds, the failures of one caller count as one: a few callers, whose calls may fail
  * for what is in them, cannot have those of everybody refused. `circuit` names it in metrics and in the log.
  */
-export function createGuard(name: UpstreamName, telemetry: Telemetry, circuit: string = name): Guard {
-  const breaker = new CircuitBreaker(name, telemetry, circuit);
-  return (call, run) => breaker.run(call, run);
-}
-
-class CircuitBreaker {
+export class CircuitBreaker {
   readonly #name: UpstreamName;
   readonly #circuit: string;
   readonly #log: Telemetry['log'];
@@ -54,8 +46,9 @@ class CircuitBreaker {
     metrics.upstreamsResting.of(circuit).read = () => Number(this.#isResting());
   }
 
-  /** Most calls succeed at once: those cost one promise. */
+  /** Runs a call, unless the breaker is open; `run` never throws, but returns a promise that may reject. */
   run(call: GuardedCall, run: () => Promise<Reply>): Promise<Reply> {
+    // Most calls succeed at once: those cost one promise.
     if (this.#openedAt === undefined)
       return run().then(
         (reply) => this.#onSuccess(reply),

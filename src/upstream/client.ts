@@ -9,7 +9,7 @@ import { createFailureLog, type LogFailure } from './failure-log.js';
 import { type Deadline, startDeadline } from './deadline.js';
 import { type Exchange, exchange, type Reply } from './transport.js';
 import { type FailureDetails, type FailureReason, UpstreamError, type UpstreamName } from './errors.js';
-import { createGuard, type Guard } from './circuit-breaker.js';
+import { CircuitBreaker } from './circuit-breaker.js';
 import { type Account, createQuota } from './hourly-quota.js';
 import { createPerCaller } from '../lib/cache/per-caller.js';
 import { isLimit, secondsToWait } from './retry-after.js';
@@ -129,7 +129,7 @@ class UpstreamClient implements Upstream {
   readonly #compartmentOf: (caller: string) => Compartment;
   readonly #holderOf: (token: string) => Holder;
   readonly #logFailure: LogFailure;
-  readonly #guard: Guard;
+  readonly #breaker: CircuitBreaker;
   /** Long answers are read one in a turn of the event loop, callers in turn. */
   readonly #longWork = new Pace(1);
 
@@ -153,7 +153,7 @@ class UpstreamClient implements Upstream {
       headers: isSendable(token) ? { ...defaultHeaders, authorization: `Bearer ${token}` } : undefined,
     }));
     this.#logFailure = createFailureLog(telemetry);
-    this.#guard = createGuard(name, telemetry, circuit);
+    this.#breaker = new CircuitBreaker(name, telemetry, circuit);
   }
 
   async ask<T>(request: UpstreamRequest, read: (answer: UpstreamAnswer) => T | undefined): Promise<T> {
@@ -179,7 +179,7 @@ class UpstreamClient implements Upstream {
       const wait = account?.wait();
       if (wait !== undefined) throw this.#limited(wait);
       const guarded = { repeatable: method === 'GET', caller };
-      const reply = await this.#guard(guarded, () => this.#attempt(sent, account, deadline, memory));
+      const reply = await this.#breaker.run(guarded, () => this.#attempt(sent, account, deadline, memory));
       const take = () => {
         const answer = this.#accept(reply, account, request);
         traced?.span?.setAttribute('http.response.status_code', answer.status);
