@@ -1,26 +1,11 @@
 import type { Deadline } from './deadline.js';
 import { UpstreamError, type UpstreamName } from './errors.js';
 
-/** One caller's share of the calls to a service at once: further ones wait in turn. */
-export interface Compartment {
-  /**
-   * Admits a call: at once (undefined), or when there is room; its deadline then starts anew. Rejects with an
-   * `UpstreamError` if the deadline passes first.
-   */
-  enter(deadline: Deadline): Promise<void> | undefined;
-  /** Frees the place of a call that was admitted. */
-  leave(): void;
-}
-
 /**
- * Creates the compartments, one for each caller of a service: at most `size` calls of one caller are in flight at once,
- * and the others wait, so that nobody's slow calls take all connections.
+ * A bulkhead's compartment, one for each caller of a service: at most `size` of the caller's calls are in flight at once,
+ * and the others wait in turn, so that nobody's slow calls take all connections.
  */
-export function createBulkhead(upstream: UpstreamName, size: number): () => Compartment {
-  return () => new CallersCompartment(upstream, size);
-}
-
-class CallersCompartment implements Compartment {
+export class Compartment {
   private readonly upstream: UpstreamName;
   private free: number;
   /** Starts each of the waiting calls, in order of arrival. */
@@ -31,12 +16,17 @@ class CallersCompartment implements Compartment {
     this.free = size;
   }
 
+  /**
+   * Admits a call: at once (undefined), or when there is room; its deadline then starts anew. Rejects with an
+   * `UpstreamError` if the deadline passes first.
+   */
   enter(deadline: Deadline): Promise<void> | undefined {
     if (this.free === 0) return this.wait(deadline);
     this.free -= 1;
     return undefined;
   }
 
+  /** Frees the place of a call that was admitted. */
   leave(): void {
     const [next] = this.waiting;
     if (next) next();

@@ -4,7 +4,7 @@ import type { Clock } from '../lib/clock.js';
 import { jsonIn } from '../lib/json.js';
 import type { Histogram } from '../lib/telemetry/metrics.js';
 import type { Telemetry } from '../lib/telemetry/telemetry.js';
-import { type Compartment, createBulkhead } from './bulkhead.js';
+import { Compartment } from './bulkhead.js';
 import { createFailureLog, type LogFailure } from './failure-log.js';
 import { type Deadline, startDeadline } from './deadline.js';
 import { type Exchange, exchange, type Reply } from './transport.js';
@@ -147,7 +147,7 @@ class UpstreamClient implements Upstream {
     this.#isDebugging = telemetry.log.isLevelEnabled('debug');
     const openAccount = createQuota({ perHour: callsPerHour, clock });
     this.#sharedAccount = options.sharedToken ? openAccount() : undefined;
-    this.#compartmentOf = createPerCaller(createBulkhead(name, callsAtOnce));
+    this.#compartmentOf = createPerCaller(() => new Compartment(name, callsAtOnce));
     this.#holderOf = createPerCaller((token): Holder => ({
       account: openAccount(),
       headers: isSendable(token) ? { ...defaultHeaders, authorization: `Bearer ${token}` } : undefined,
