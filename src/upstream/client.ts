@@ -6,7 +6,7 @@ import type { Histogram } from '../lib/telemetry/metrics.js';
 import type { Telemetry } from '../lib/telemetry/telemetry.js';
 import { Compartment } from './bulkhead.js';
 import { createFailureLog, type LogFailure } from './failure-log.js';
-import { type Deadline, startDeadline } from './deadline.js';
+import { Deadline } from './deadline.js';
 import { type Exchange, exchange, type Reply } from './transport.js';
 import { type FailureDetails, type FailureReason, UpstreamError, type UpstreamName } from './errors.js';
 import { CircuitBreaker } from './circuit-breaker.js';
@@ -164,7 +164,7 @@ class UpstreamClient implements Upstream {
     const traced = traceCall(name, method, signal?.origin?.trace);
     const sent = this.#toExchange(request, holder?.headers ?? defaultHeaders, traced);
     const started = performance.now();
-    const deadline = startDeadline(this.#timeoutMs, signal);
+    const deadline = new Deadline(this.#timeoutMs, signal);
     // A write that has begun is never given up for want of memory.
     const memory = method === 'GET' ? signal?.memory?.open() : undefined;
     let entered: Compartment | undefined;
