@@ -10,7 +10,7 @@ import { Deadline } from './deadline.js';
 import { type Exchange, exchange, type Reply } from './transport.js';
 import { type FailureDetails, type FailureReason, UpstreamError, type UpstreamName } from './errors.js';
 import { CircuitBreaker } from './circuit-breaker.js';
-import { type Account, createQuota } from './hourly-quota.js';
+import { Account } from './hourly-quota.js';
 import { createPerCaller } from '../lib/cache/per-caller.js';
 import { isLimit, secondsToWait } from './retry-after.js';
 import { Pace } from '../lib/async/pace.js';
@@ -145,7 +145,7 @@ class UpstreamClient implements Upstream {
     // Every call has its own deadline, so undici's timeouts, which take a timer for each response, are off.
     this.#pool = new Pool(origin, { connections, headersTimeout: 0, bodyTimeout: 0 });
     this.#isDebugging = telemetry.log.isLevelEnabled('debug');
-    const openAccount = createQuota({ perHour: callsPerHour, clock });
+    const openAccount = () => new Account({ perHour: callsPerHour, clock });
     this.#sharedAccount = options.sharedToken ? openAccount() : undefined;
     this.#compartmentOf = createPerCaller(() => new Compartment(name, callsAtOnce));
     this.#holderOf = createPerCaller((token): Holder => ({

@@ -1,19 +1,5 @@
 import type { Clock } from '../lib/clock.js';
 
-/** How many calls one token may still make. */
-export interface Account {
-  /** The whole seconds until a call may be made; undefined if one may be made now. */
-  wait(): number | undefined;
-  /** Counts one call; if none is left, counts nothing and returns the seconds to wait. */
-  take(): number | undefined;
-  /** Counts a call that was taken at this time no longer: it was never sent. */
-  giveBack(takenAt: number): void;
-  /** How many calls are left, and the whole seconds until there are more. */
-  left(): Left;
-  /** Allows no calls for so many seconds, or until an earlier, longer pause ends. */
-  pause(seconds: number): void;
-}
-
 /** What is left for one token. */
 export interface Left {
   readonly remaining: number;
@@ -27,12 +13,8 @@ const windowMinutes = 61;
 /** By how many minutes a clock may step back in normal operation. */
 const slackMinutes = 5;
 
-/** Creates accounts that count the calls of the last hour, by the minute. */
-export function createQuota(options: { perHour: number; clock: Clock }): () => Account {
-  return () => new SlidingWindow(options);
-}
-
-class SlidingWindow implements Account {
+/** How many calls one token may still make: counts those of the last hour, by the minute. */
+export class Account {
   readonly #perHour: number;
   readonly #clock: Clock;
   /** Calls by minute: the current one and the sixty before it. */
@@ -47,6 +29,7 @@ class SlidingWindow implements Account {
     this.#minute = Math.floor(clock.now() / minuteMs);
   }
 
+  /** The whole seconds until a call may be made; undefined if one may be made now. */
   wait(): number | undefined {
     const now = this.#clock.now();
     this.#forgetPast(Math.floor(now / minuteMs));
@@ -54,6 +37,7 @@ class SlidingWindow implements Account {
     return until > now ? Math.ceil((until - now) / 1000) : undefined;
   }
 
+  /** Counts one call; if none is left, counts nothing and returns the seconds to wait. */
   take(): number | undefined {
     const wait = this.wait();
     if (wait !== undefined) return wait;
@@ -62,6 +46,7 @@ class SlidingWindow implements Account {
     return undefined;
   }
 
+  /** Counts a call that was taken at this time no longer: it was never sent. */
   giveBack(takenAt: number): void {
     const slot = Math.floor(takenAt / minuteMs) % windowMinutes;
     if (this.#minutes[slot] === 0) return; // it is forgotten
@@ -69,6 +54,7 @@ class SlidingWindow implements Account {
     this.#spent -= 1;
   }
 
+  /** How many calls are left, and the whole seconds until there are more. */
   left(): Left {
     const wait = this.wait();
     if (wait !== undefined) return { remaining: 0, resetSeconds: wait };
@@ -77,6 +63,7 @@ class SlidingWindow implements Account {
     return { remaining, resetSeconds: Math.ceil((this.#nextExpiry() - this.#clock.now()) / 1000) };
   }
 
+  /** Allows no calls for so many seconds, or until an earlier, longer pause ends. */
   pause(seconds: number): void {
     this.#pausedUntil = Math.max(this.#pausedUntil, this.#clock.now() + seconds * 1000);
   }

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { createQuota } from '../../src/upstream/hourly-quota.js';
+import { Account } from '../../src/upstream/hourly-quota.js';
 import { createPerCaller } from '../../src/lib/cache/per-caller.js';
 
 const minute = 60_000;
 
 function start(perHour: number, at = 0) {
   const clock = { at, now: () => clock.at };
-  const quota = { of: createPerCaller(createQuota({ perHour, clock })) };
+  const quota = { of: createPerCaller(() => new Account({ perHour, clock })) };
   const take = (count: number, token = 'token') =>
     Array.from({ length: count }, () => quota.of(token).take());
   return { clock, quota, take };
