@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createAppointmentsClient } from './domains/appointments/service/client.js';
 import { Bookings } from './domains/appointments/booking/bookings.js';
-import { createAppointments } from './domains/appointments/appointments.js';
+import { Appointments } from './domains/appointments/appointments.js';
 import { LightAbortController } from './lib/async/abort.js';
 import { systemClock, type Clock } from './lib/clock.js';
 import type { GatewayConfig } from './config/config.js';
@@ -146,7 +146,6 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
     const relay = relayOf(config, { log, database, sealer, telemetry });
     if (relay) begun(relay);
     const feed = begun(await createFeed({ log, database, cursors, telemetry, relay }));
-    const appointmentsOf = createAppointments({ database });
     const shipmentsOf = createShipments({ database });
     const paymentsOf = createPayments({ database });
     const recentDeliveries = new RecentDeliveries();
@@ -198,7 +197,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
         stored(signal) {
           const reads = new Reads(signal);
           return {
-            appointments: appointmentsOf(reads),
+            appointments: new Appointments(database, reads),
             shipments: shipmentsOf(reads),
             payments: paymentsOf(reads),
             deliveries: deliveriesOf(reads),

@@ -1,5 +1,4 @@
 import DataLoader from 'dataloader';
-import type { Database } from '../../store/database.js';
 import type { Reads } from '../../store/sql/read-budget.js';
 import type { Store } from '../../store/store.js';
 import { keyText } from '../../store/sql/key-text.js';
@@ -7,33 +6,13 @@ import { listBookings, type BookingQuery } from './store/list-bookings.js';
 import type { Appointment } from '../../models/appointment.js';
 import { selectRows, toAppointment, toBookings } from './store/booking-rows.js';
 
-/** The appointments booked through this gateway, for one operation and within its limits. */
-export interface Appointments {
-  /** The matching ones, newest first. */
-  list(query: BookingQuery): Promise<readonly Appointment[]>;
-  /**
-   * The one with this id, of this user where one is given; null where there is none. Requests of the same tick are read
-   * together, and repeated ones share one read.
-   */
-  find(bookingId: string, userId?: string): Promise<Appointment | null>;
-}
-
 const maxIds = 100;
 
-/** Returns a function that gives an operation the appointments of this database, read through its `reads`. */
-export function createAppointments({
-  database,
-}: {
-  readonly database: Database;
-}): (reads: Reads) => Appointments {
-  return (reads) => new OperationAppointments(database, reads);
-}
-
-/** A class, so that a loader is only created when it is first needed. */
-class OperationAppointments implements Appointments {
+/** The appointments booked through this gateway, for one operation and within the limits of its `reads`. */
+export class Appointments {
   private readonly store: Store;
   private readonly reads: Reads;
-  /** By whose appointments they find. */
+  /** By whose appointments they find; each is only created when it is first needed. */
   private loaders: Map<string | undefined, DataLoader<string, Appointment | null>> | undefined;
 
   constructor(store: Store, reads: Reads) {
@@ -41,6 +20,7 @@ class OperationAppointments implements Appointments {
     this.reads = reads;
   }
 
+  /** The matching ones, newest first. */
   async list(query: BookingQuery): Promise<readonly Appointment[]> {
     for (;;) {
       const rows = await listBookings(this.store, query, this.reads);
@@ -50,6 +30,10 @@ class OperationAppointments implements Appointments {
     }
   }
 
+  /**
+   * The one with this id, of this user where one is given; null where there is none. Requests of the same tick are read
+   * together, and repeated ones share one read.
+   */
   find(bookingId: string, userId?: string): Promise<Appointment | null> {
     this.loaders ??= new Map();
     const loader =

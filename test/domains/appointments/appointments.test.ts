@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { toAppointment } from '../../../src/domains/appointments/store/booking-rows.js';
 import { BookingStore } from '../../../src/domains/appointments/store/booking-store.js';
-import { createAppointments } from '../../../src/domains/appointments/appointments.js';
+import { Appointments } from '../../../src/domains/appointments/appointments.js';
 import { LightAbortController } from '../../../src/lib/async/abort.js';
 import { Reads } from '../../../src/store/sql/read-budget.js';
 import { open, recordLengths } from '../../store/open-database.js';
@@ -19,7 +19,7 @@ describe.each(engines)('appointments with long texts on %s', (_, freshUrl) => {
     const bookings = new BookingStore(database);
     for (const booking of longBookings) await bookings.insert(booking, () => false);
     lengths.length = 0;
-    const read = createAppointments({ database });
+    const read = (reads: Reads) => new Appointments(database, reads);
     return {
       bookings,
       lengths,

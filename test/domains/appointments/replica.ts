@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createAppointmentsClient } from '../../../src/domains/appointments/service/client.js';
 import { type BookingRequest, Bookings } from '../../../src/domains/appointments/booking/bookings.js';
 import type { Appointment } from '../../../src/models/appointment.js';
-import { createAppointments } from '../../../src/domains/appointments/appointments.js';
+import { Appointments } from '../../../src/domains/appointments/appointments.js';
 import type { Clock } from '../../../src/lib/clock.js';
 import type { Sandbox } from '../../../src/sandbox/sandbox.js';
 import { createSealer } from '../../../src/lib/sealer.js';
@@ -74,12 +74,12 @@ export async function startReplica(
     clock: sandbox.clock,
     timeoutMs,
   });
-  const appointmentsOf = createAppointments({ database });
   return {
     database,
     bookings: new Bookings({ client, database, clock, telemetry, timeoutMs }),
     /** The appointments as a new operation reads them. */
-    read: (mebibytes?: number) => appointmentsOf(new Reads(new LightAbortController(), mebibytes)),
+    read: (mebibytes?: number) =>
+      new Appointments(database, new Reads(new LightAbortController(), mebibytes)),
     async stop() {
       await client.stop();
       await database.stop();

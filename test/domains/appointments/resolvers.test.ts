@@ -9,7 +9,7 @@ import {
   type AppointmentsContext,
   appointmentsResolvers,
 } from '../../../src/domains/appointments/resolvers.js';
-import { createAppointments } from '../../../src/domains/appointments/appointments.js';
+import { Appointments } from '../../../src/domains/appointments/appointments.js';
 import type { Grant } from '../../../src/generated/resolvers.js';
 import { createCursors } from '../../../src/graphql/cursors.js';
 import { idOf } from '../../../src/graphql/global-id.js';
@@ -371,7 +371,7 @@ describe('appointments', () => {
         return read();
       });
     const caller = { sessionId: 's', userId: user, email: 'a@example.com', grants: new Set(everything) };
-    const contextValue = contextOf(caller, createAppointments(replica)(reads));
+    const contextValue = contextOf(caller, new Appointments(replica.database, reads));
     const fields = Array.from({ length: 50 }, (_, at) => `a${at}: appointments { nodes { id } }`);
     const answering = graphql({ schema, source: `{ ${fields.join(' ')} }`, contextValue });
     while (pages < 3) await setImmediate();
@@ -390,7 +390,7 @@ describe('appointments', () => {
     const run = async (source: string, variableValues: Record<string, unknown> = {}) => {
       const { database, statements } = recordStatements(replica.database);
       const reads = new Reads(new LightAbortController(), 1);
-      const contextValue = contextOf(caller, createAppointments({ database })(reads));
+      const contextValue = contextOf(caller, new Appointments(database, reads));
       const { errors } = await graphql({ schema, source, variableValues, contextValue });
       const codes = new Set(errors?.map(({ extensions }) => extensions['code']));
       return [[...codes], statements.length];
