@@ -1,8 +1,8 @@
-import { createHmac } from 'node:crypto';
-import { METHODS, request as send, type OutgoingHttpHeaders } from 'node:http';
+import { METHODS } from 'node:http';
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { deliver, hmac, type Sending } from '../support/deliver.js';
 import { startTestbed, type Testbed } from '../support/testbed.js';
 
 const longId = 'x'.repeat(2_000);
@@ -47,51 +47,9 @@ afterAll(async () => {
   await testbed.stop();
 });
 
-interface RequestOptions {
-  readonly to?: Testbed;
-  readonly path?: string;
-  readonly method?: string;
-  readonly headers?: OutgoingHttpHeaders;
-  readonly body?: string | Buffer;
-}
-
-interface Answer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly body: unknown;
-}
-
-function post(options: RequestOptions): Promise<Answer> {
-  const {
-    to = testbed,
-    path = '/webhooks/shipments/sub_1',
-    method = 'POST',
-    headers = {},
-    body = '',
-  } = options;
-  const { hostname, port } = new URL(to.url);
-  return new Promise((resolve, reject) => {
-    const request = send({ hostname, port, path, method, headers, agent: false }, (response) => {
-      const chunks: Buffer[] = [];
-      response.on('data', (chunk: Buffer) => chunks.push(chunk));
-      response.on('end', () => {
-        const text = Buffer.concat(chunks).toString();
-        const answer = text === '' ? undefined : (JSON.parse(text) as unknown);
-        resolve({ status: response.statusCode!, headers: response.headers, body: answer });
-      });
-    });
-    request.on('error', reject);
-    request.end(body);
-  });
-}
+const post = ({ to = testbed, ...sending }: Sending & { readonly to?: Testbed }) => deliver(to.url, sending);
 
 const seconds = () => Math.floor(testbed.sandbox.clock.now() / 1000);
-
-function hmac(secret: string, ...parts: readonly (string | Buffer)[]): string {
-  const mac = createHmac('sha256', secret);
-  for (const part of parts) mac.update(part);
-  return mac.digest('hex');
-}
 
 interface Signing {
   readonly t?: string | number;
@@ -137,7 +95,7 @@ type Family = (typeof families)[keyof typeof families];
 let made = 0;
 const newId = (prefix: string) => `${prefix}_${(made += 1)}`;
 
-const signed = ({ path, header, sign }: Family, body: string | Buffer, headers = {}): RequestOptions => ({
+const signed = ({ path, header, sign }: Family, body: string | Buffer, headers = {}): Sending => ({
   path,
   headers: { [header]: sign(body), ...headers },
   body,

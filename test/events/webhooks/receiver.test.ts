@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import { createServer, type OutgoingHttpHeaders, request as send, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -11,6 +11,7 @@ import { createSealer } from '../../../src/lib/sealer.js';
 import { createWebhookFamilies, readLongBody, recordDeliveries } from '../../../src/api/webhook-families.js';
 import type { Database } from '../../../src/store/database.js';
 import { openDatabase } from '../../support/database.js';
+import { deliver, hmac, type Answer, type Sending } from '../../support/deliver.js';
 import { MemoryLedger } from '../../../src/lib/memory/memory-ledger.js';
 import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
 import { createTestFile } from '../../support/sqlite.js';
@@ -107,40 +108,7 @@ beforeEach(() => {
   });
 });
 
-interface Answer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly body: unknown;
-}
-
-interface Sending {
-  readonly path?: string;
-  readonly method?: string;
-  readonly headers?: OutgoingHttpHeaders;
-  readonly body?: string | Buffer;
-}
-
-function post({ path = '/webhooks/shipments/sub_1', method = 'POST', headers = {}, body = '' }: Sending) {
-  return new Promise<Answer>((resolve, reject) => {
-    const request = send({ port, path, method, headers, agent: false }, (response) => {
-      const chunks: Buffer[] = [];
-      response.on('data', (chunk: Buffer) => chunks.push(chunk));
-      response.on('end', () => {
-        const text = Buffer.concat(chunks).toString();
-        const answer = text === '' ? undefined : (JSON.parse(text) as unknown);
-        resolve({ status: response.statusCode!, headers: response.headers, body: answer });
-      });
-    });
-    request.on('error', reject);
-    request.end(body);
-  });
-}
-
-function hmac(secret: string, ...parts: readonly (string | Buffer)[]): string {
-  const mac = createHmac('sha256', secret);
-  for (const part of parts) mac.update(part);
-  return mac.digest('hex');
-}
+const post = (sending: Sending) => deliver(`http://127.0.0.1:${port}`, sending);
 
 function shipmentSignature(body: string | Buffer, t: string | number = sent): string {
   return `t=${t},v1=${hmac('whsec_shipment', body)}`;
