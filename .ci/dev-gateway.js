@@ -1,8 +1,9 @@
 /** The gateway of `npm run dev`: as `npm start`, beside a sandbox that runs in the process of `.ci/dev.js`. */
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { run } from '../src/commands/run.ts';
+import { addEnvFile } from '../src/config/environment.ts';
 
-if (existsSync('.env')) process.loadEnvFile('.env');
+addEnvFile(process.env);
 const { TRIVIUM_DEV_SANDBOX: started, ...environment } = process.env;
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
 

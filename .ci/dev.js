@@ -4,12 +4,14 @@
  * of the gateway. Ends all of them on a signal, or when one ends by itself.
  */
 import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { startSandbox } from '../src/sandbox/sandbox.ts';
+import { startBeside } from '../src/commands/sandbox.ts';
+import { readConfig } from '../src/config/config.ts';
+import { addEnvFile } from '../src/config/environment.ts';
 
 process.chdir(join(import.meta.dirname, '..'));
 
-const usualPort = 4010;
 const maxEndMs = 10_000;
 const children = new Set();
 let ending = false;
@@ -49,9 +51,11 @@ function end(code) {
 
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(name, () => end(0));
 
-const options = { traffic: true, secretsFile: 'data/sandbox.json' };
-const sandbox = await startSandbox({ ...options, port: usualPort }).catch(() => startSandbox(options));
-const { url, users, settings } = sandbox;
+const environment = { ...process.env };
+addEnvFile(environment);
+const config = readConfig(environment, (path) => readFileSync(path, 'utf8'));
+const loadSandbox = () => import('../src/sandbox/sandbox.ts');
+const { url, users, settings } = await startBeside({ environment, loadSandbox }, config);
 const changes = ['schema/*.graphql', 'dist/console/*.html'].flatMap((files) => ['--include', files]);
 run('tsx/dist/cli.mjs', ['watch', '--clear-screen=false', ...changes, '.ci/dev-gateway.js'], {
   TRIVIUM_DEV_SANDBOX: JSON.stringify({ url, users, settings }),

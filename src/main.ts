@@ -1,5 +1,5 @@
 #!/usr/bin/env -S node --max-semi-space-size=32 --heap-growing-percent=100
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 
 // Text that an output cannot take is lost; without a listener, the error would end the process. That is a command's
 // failure, unless its reader has seen enough.
@@ -26,26 +26,19 @@ function fits(running: string, range: string): boolean {
   });
 }
 
-/** Adds the settings in a file to the environment, which takes precedence. */
-async function readSettings(path: string): Promise<void> {
-  const { parseEnv } = await import('node:util');
-  // A byte order mark, as some editors write it, would belong to the first name.
-  const settings = parseEnv(readFileSync(path, 'utf8').replace(/^\ufeff/, ''));
-  for (const [name, value] of Object.entries(settings)) process.env[name] ??= value;
-}
-
 if (!fits(process.versions.node, engines.node)) {
   console.error(`Trivium needs Node.js ${engines.node}; this is ${process.versions.node}.`);
   process.exit(1);
 }
 
+// Only now: an older Node.js could not even load what follows.
+const { addEnvFile } = await import('./config/environment.js');
 try {
-  if (existsSync('.env')) await readSettings('.env');
+  addEnvFile(process.env);
 } catch (error) {
   console.error(`The file .env cannot be read: ${(error as Error).message}.`);
   process.exit(1);
 }
-// Only now: an older Node.js could not even load what follows.
 const { run } = await import('./commands/run.js');
 await run(process.argv.slice(2), {
   version,

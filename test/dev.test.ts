@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
 import { settings } from '../src/config/settings.js';
 import { postGraphql } from './drain/requests.js';
+import { freePort } from './support/postgres-server.js';
 import { createTestFile } from './support/sqlite.js';
 import { demo } from './support/testbed.js';
 
@@ -28,6 +29,7 @@ test(
   { timeout: 300_000 },
   async () => {
     const database = await createTestFile();
+    const sandboxPort = await freePort();
     const child = spawn(process.execPath, ['node_modules/tsx/dist/cli.mjs', '.ci/dev.js', '--no-pages'], {
       env: {
         PATH: process.env['PATH'],
@@ -36,6 +38,7 @@ test(
         PORT: '0',
         LOG_LEVEL: 'warn',
         DATABASE_URL: database,
+        SANDBOX_PORT: String(sandboxPort),
       },
       stdio: ['ignore', 'pipe', 'inherit'],
       detached: true,
@@ -62,6 +65,7 @@ test(
     const again = await postGraphql(gateway, viewer, {}, { token: data.signIn.sessionToken });
     expect(again.data).toEqual({ viewer: { name: 'Dana Demo' } });
 
+    expect(new URL(sandbox).port).toBe(String(sandboxPort));
     expect(processesWith(database).length > 1 || !existsSync('/proc/self/environ')).toBe(true);
     child.kill('SIGTERM');
     await once(child, 'exit');

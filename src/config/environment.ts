@@ -1,3 +1,5 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { parseEnv } from 'node:util';
 import type { z } from 'zod';
 import { withoutMark } from '../lib/json.js';
 
@@ -14,6 +16,13 @@ export class ConfigError extends Error {
 
 /** The environment, as the process got it. */
 export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Adds the settings in the file `.env`, if there is one, to an environment, which takes precedence. */
+export function addEnvFile(environment: Record<string, string | undefined>): void {
+  if (!existsSync('.env')) return;
+  const settings = parseEnv(withoutMark(readFileSync('.env', 'utf8')));
+  for (const [name, value] of Object.entries(settings)) environment[name] ??= value;
+}
 
 /** The environment without its empty or blank settings, which count as absent. */
 export function withoutEmpty(environment: Environment): Environment {
