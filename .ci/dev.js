@@ -4,7 +4,7 @@
  * of the gateway. Ends all of them on a signal, or when one ends by itself.
  */
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { startBeside } from '../src/commands/sandbox.ts';
 import { readConfig } from '../src/config/config.ts';
@@ -62,4 +62,7 @@ run('tsx/dist/cli.mjs', ['watch', '--clear-screen=false', ...changes, '.ci/dev-g
 });
 // Without emptying the folder, which would take the pages away from the gateway that is running.
 const pages = ['build', '--watch', '--emptyOutDir=false', '--config', 'src/console/vite.config.ts'];
-if (!process.argv.includes('--no-pages')) run('vite/bin/vite.js', [...pages, '--logLevel', 'warn']);
+if (!process.argv.includes('--no-pages')) {
+  rmSync('dist/.sources', { force: true }); // what is left in `dist` is no build of these sources
+  run('vite/bin/vite.js', [...pages, '--logLevel', 'warn']);
+}
