@@ -20,6 +20,21 @@ const settings = [
 ];
 const fingerprintFile = '.sources';
 
+const { engines } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+const running = process.versions.node;
+
+/** Whether Node.js fits a part of `engines`; `src/main.ts` has the same. */
+function fits(part) {
+  const [major, minor] = running.split('.').map(Number);
+  const [least, leastMinor = 0] = part.replace(/^\D+/, '').split('.').map(Number);
+  return (part.startsWith('>=') && major > least) || (major === least && minor >= leastMinor);
+}
+
+// First of all: an older Node.js does not even know `import.meta.dirname`.
+if (!engines.node.split(' || ').some(fits)) {
+  console.error(`Trivium needs Node.js ${engines.node}; this is ${running}.`);
+  process.exit(1);
+}
 process.chdir(join(import.meta.dirname, '..'));
 
 function filesIn(folder) {

@@ -35,6 +35,17 @@ test('without the packages for development, a fresh build is taken, and a stale 
   expect(run()).toEqual([1, 'Building …\n', expect.stringContaining('npm ci --include=dev')]);
 });
 
+test('an old Node.js is told which is needed before it meets what it does not know', () => {
+  const versions = "{ value: { ...process.versions, node: '18.20.4' } }";
+  const source = `Object.defineProperty(process, 'versions', ${versions})`;
+  const options = ['--import', `data:text/javascript,${encodeURIComponent(source)}`];
+  const { status, stderr } = spawnSync(process.execPath, [...options, '.ci/build.js', '--if-stale'], {
+    encoding: 'utf8',
+  });
+  expect(status).toBe(1);
+  expect(stderr).toBe('Trivium needs Node.js ^20.19 || ^22.13 || >=24; this is 18.20.4.\n');
+});
+
 test('a build that fails leaves the one before as it was', () => {
   const project = mkdtempSync(join(inject('testDirectory'), 'build-'));
   for (const name of ['.ci', 'package.json', 'package-lock.json', 'tsconfig.json'])
