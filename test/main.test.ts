@@ -42,6 +42,17 @@ test('the sandbox beside a gateway listens on SANDBOX_PORT', async () => {
   expect(gateway.output()).toMatch(new RegExp(`^ +Sandbox +http://127\\.0\\.0\\.1:${port} `, 'm'));
 });
 
+test('where SANDBOX_PORT is taken, the sandbox says so, and where it is', async () => {
+  const other = await startSandbox();
+  onTestFinished(() => other.stop());
+  const { port } = new URL(other.url);
+  const gateway = await startGatewayProcess({ DATABASE_URL: await createTestFile(), SANDBOX_PORT: port });
+  onTestFinished(async () => void (await gateway.end('SIGKILL')));
+  expect(gateway.output()).toMatch(
+    new RegExp(`^Port ${port} is taken, .*: this one is at http://127\\.0\\.0\\.1:\\d+\\.$`, 'm'),
+  );
+});
+
 test.each(['PORT', 'METRICS_PORT'])(
   'the sandbox leaves its port to the gateway whose %s it is',
   async (name) => {

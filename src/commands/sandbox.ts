@@ -46,7 +46,11 @@ export async function startBeside(
     return await startSandbox({ ...options, port: isTaken ? 0 : port });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') nameSetting(error);
-    return startSandbox({ ...options, port: 0 });
+    const sandbox = await startSandbox({ ...options, port: 0 });
+    say(
+      `Port ${port} is taken, perhaps by another sandbox, which then delivers here, too: this one is at ${sandbox.url}.`,
+    );
+    return sandbox;
   }
 }
 
