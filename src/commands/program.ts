@@ -16,6 +16,7 @@ export interface SandboxModule {
     readonly port: number;
     readonly traffic: boolean;
     readonly deliverTo?: string;
+    readonly publicUrl?: string | undefined;
     readonly secretsFile?: string;
   }): Promise<RunningSandbox>;
 }

@@ -36,11 +36,12 @@ export function portBeside(environment: Environment): number {
 /** The sandbox beside a gateway: on its own port, or else, as where that is one of the gateway's, on a free one. */
 export async function startBeside(
   { environment, loadSandbox }: Program,
-  gateway: Pick<Config, 'port' | 'metricsPort' | 'databaseUrl'>,
+  gateway: Pick<Config, 'port' | 'metricsPort' | 'databaseUrl' | 'publicUrl'>,
 ): Promise<RunningSandbox> {
   const port = portBeside(environment);
   const isTaken = port === gateway.port || port === gateway.metricsPort;
-  const options = { traffic: true, secretsFile: secretsFileBeside(gateway.databaseUrl) };
+  const { databaseUrl, publicUrl } = gateway;
+  const options = { traffic: true, publicUrl, secretsFile: secretsFileBeside(databaseUrl) };
   const { startSandbox } = await loadSandbox();
   try {
     return await startSandbox({ ...options, port: isTaken ? 0 : port });

@@ -9,16 +9,16 @@ type Headers = Readonly<Record<string, string>>;
 const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 
 /**
- * Lets programs on this machine in, and the pages of the gateway that the sandbox stands beside; not the pages of other
+ * Lets programs on this machine in, and the pages of the gateway that the sandbox stands beside, at its addresses; not the pages of other
  * origins, which any browser here may have open, nor those that reach it by a name of their own (DNS rebinding).
  */
-export function guardControl(gateway: () => string | undefined): Guard {
+export function guardControl(addresses: () => readonly (string | undefined)[]): Guard {
   return (message) => {
     const { host = '', origin, 'sec-fetch-site': site } = message.headers;
     if (!loopback.test(hostnameOf(`http://${host}`))) return refuse('Use a loopback address.');
     if (origin === undefined)
       return site === 'cross-site' ? refuse('Another site may not use this.') : { headers: {} };
-    if (!isOf(origin, gateway()) && !isOf(origin, `http://${host}`))
+    if (![`http://${host}`, ...addresses()].some((url) => isOf(origin, url)))
       return refuse('A page of this origin may not use this.');
     const headers = {
       'access-control-allow-origin': origin,

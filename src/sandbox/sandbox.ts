@@ -22,6 +22,8 @@ export interface SandboxOptions {
   readonly demo?: boolean;
   /** The base URL to deliver webhooks to, as set by `deliverTo`. */
   readonly deliverTo?: string;
+  /** Where else browsers reach the gateway, whose pages may use the control API. */
+  readonly publicUrl?: string | undefined;
   /**
    * A file that keeps rotated secrets over restarts: with it the other secrets are always the same; without it all are
    * random, and forgotten.
@@ -87,7 +89,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       { prefix: '/payments/v1', service: 'payments', routes: webhooks.routes },
       {
         prefix: '/control',
-        guard: guardControl(() => receiver),
+        guard: guardControl(() => [receiver, options.publicUrl]),
         routes: controlRoutes({ clock, faults, notes: notes.control, webhooks: webhooks.control, deliverTo }),
       },
     ],

@@ -498,6 +498,23 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     expect(ui.faults.filter((fault) => !fault.includes('/control/'))).toEqual([]);
   });
 
+  test('a browser on another machine, where the sandbox is out of reach, is told so', async () => {
+    await ui.takeOwnPage({});
+    const { url } = ui.testbed;
+    const there = 'http://gateway.example';
+    await ui.page.route(`${there}/**`, async (route) => {
+      if (route.request().url().endsWith('/graphql/stream')) return route.abort(); // it would not end
+      const headers = { ...route.request().headers(), origin: url };
+      const response = await route.fetch({ url: route.request().url().replace(there, url), headers });
+      return route.fulfill({ response });
+    });
+    await ui.page.goto(`${there}/#/sandbox`);
+    await ui.button(/Continue as Dana/).click();
+    await ui.page.getByText('for a browser on the same machine').waitFor();
+    expect(await ui.page.getByRole('link', { name: 'Sandbox', exact: true }).count()).toBe(0);
+    await ui.page.unrouteAll({ behavior: 'ignoreErrors' });
+  });
+
   test('a gateway that has started no sandbox says so, and where to read of one beside it', async () => {
     await ui.open('');
     await ui.page.route(`${ui.testbed.url}/`, async (route) => {
@@ -507,7 +524,7 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     });
     await ui.page.goto(`${ui.testbed.url}/#/sandbox`);
     await ui.page.reload();
-    await ui.page.getByText('This gateway has started no sandbox').waitFor();
+    await ui.page.getByText('There is nothing to command here').waitFor();
     await ui.page.getByRole('link', { name: 'the documentation', exact: true }).click();
     await ui.page.getByRole('heading', { name: 'In a process of its own' }).waitFor();
     expect(ui.faults).toEqual([]);

@@ -107,6 +107,15 @@ test('answers a preflight of its gateway alone, and no name but those of loopbac
   expect(await ask({ 'sec-fetch-site': 'cross-site' }, 'GET')).toBe(403);
 });
 
+test('lets in the pages of its gateway at the public address, too', async () => {
+  const sandbox = await startSandbox({ publicUrl: 'http://localhost:8080' });
+  onTestFinished(() => sandbox.stop());
+  const ask = async (origin: string) =>
+    (await request(`${sandbox.url}/control/clock`, { method: 'OPTIONS', headers: { origin } })).statusCode;
+  expect(await ask('http://localhost:8080')).toBe(204);
+  expect(await ask('http://localhost:8081')).toBe(403);
+});
+
 test('a rotation that cannot be kept in the file changes nothing', async () => {
   const sandbox = await startSandbox({ secretsFile: join(import.meta.filename, 'sandbox.json') });
   onTestFinished(() => sandbox.stop());

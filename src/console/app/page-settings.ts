@@ -18,6 +18,11 @@ export interface PageSettings {
 /** The settings of this page; those of a page that was not served by a gateway are empty. */
 export const pageSettings = readSettings();
 
+/** The address of the sandbox that the gateway has started, for a page that is open on the same machine: no other reaches it. */
+export const sandboxUrl = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(location.hostname)
+  ? pageSettings.sandbox?.url
+  : undefined;
+
 function readSettings(): PageSettings {
   const content = document.querySelector<HTMLMetaElement>('meta[name="trivium"]')?.content ?? '';
   try {

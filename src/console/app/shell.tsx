@@ -10,7 +10,7 @@ import { ShipmentsView } from '../views/shipments/shipments-view.js';
 import { WebhooksView } from '../views/webhooks/webhooks-view.js';
 import { ConnectionLight } from './connection-light.js';
 import { focusMain, useFocusOnChange } from './focus.js';
-import { pageSettings } from './page-settings.js';
+import { sandboxUrl } from './page-settings.js';
 import { hrefOf, usePlace, views, type Place, type View } from './router.js';
 import { useSession } from './session.js';
 import { mayLeave } from './unsaved.js';
@@ -56,7 +56,7 @@ const pages: Readonly<Record<View, ComponentType<ViewProps>>> = {
 };
 
 /** The views that there are something for here. */
-const shown = views.filter((view) => view !== 'sandbox' || pageSettings.sandbox);
+const shown = views.filter((view) => view !== 'sandbox' || sandboxUrl);
 
 /** The navigation beside the view that the address names. */
 export function Shell(): ReactElement {

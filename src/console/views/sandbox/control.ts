@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { pageSettings } from '../../app/page-settings.js';
+import { sandboxUrl } from '../../app/page-settings.js';
 
 /** A request to the sandbox's control API, as `docs/sandbox.md` has it. */
 export interface Command {
@@ -40,7 +40,7 @@ async function obey(
   say: (answer: Record<string, unknown>) => string,
 ): Promise<Outcome> {
   try {
-    const response = await fetch(`${pageSettings.sandbox?.url}/control${path}`, {
+    const response = await fetch(`${sandboxUrl}/control${path}`, {
       method,
       ...(body !== undefined && {
         headers: { 'content-type': 'application/json' },

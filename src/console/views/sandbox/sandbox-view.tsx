@@ -1,5 +1,5 @@
 import { useState, type ReactElement, type ReactNode, type SubmitEvent } from 'react';
-import { pageSettings } from '../../app/page-settings.js';
+import { sandboxUrl } from '../../app/page-settings.js';
 import { useCommand, type Command, type Outcome } from './control.js';
 
 /** Has the sandbox do what services do on a bad day. */
@@ -9,7 +9,7 @@ export function SandboxView(): ReactElement {
       <header className="view-head">
         <h1>Sandbox</h1>
       </header>
-      {pageSettings.sandbox ? (
+      {sandboxUrl ? (
         <>
           <p className="quiet">
             The three services, on this machine. Have them do something, and see on the other pages what
@@ -21,8 +21,9 @@ export function SandboxView(): ReactElement {
         </>
       ) : (
         <p className="quiet">
-          This gateway has started no sandbox, so that there is none to command here. For one in a process of
-          its own, see <a href="/docs/sandbox">the documentation</a>.
+          There is nothing to command here: this page is for a sandbox that the gateway has started, and for a
+          browser on the same machine. For a sandbox in a process of its own, see{' '}
+          <a href="/docs/sandbox">the documentation</a>.
         </p>
       )}
     </div>
