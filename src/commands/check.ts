@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { request } from 'undici';
+import { Agent, request } from 'undici';
 import type { Config } from '../config/config.js';
 import type { NatsServers } from '../config/nats-servers.js';
 import { probeNats } from '../events/relay/nats-stream.js';
@@ -83,7 +83,9 @@ function reachNats(servers: NatsServers): () => Promise<readonly string[]> {
 
 /** Any answer counts: without credentials, a refusal is the right one. */
 async function reach(url: string): Promise<readonly string[]> {
-  const { body } = await request(url, { signal: AbortSignal.timeout(probeMs) }).catch((error: unknown) => {
+  const dispatcher = new Agent(); // that of the process may use a proxy, which the gateway does not
+  const options = { dispatcher, signal: AbortSignal.timeout(probeMs) };
+  const { body } = await request(url, options).catch((error: unknown) => {
     const { name, code, message } = error as NodeJS.ErrnoException;
     throw new Error(name === 'TimeoutError' ? `no answer within ${probeMs / 1000} s` : message || code);
   });
