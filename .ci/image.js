@@ -26,6 +26,8 @@ const run = (program, ...args) =>
   execFileSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }).trim();
 const show = (program, ...args) => execFileSync(program, args, { stdio: ['ignore', 'inherit', 'inherit'] });
 const buildah = (...args) => run('buildah', ...storage, ...args);
+/** Ends what runs of the image; resolves when it has ended. */
+let end = async () => {};
 const section = (title) => console.log(`\n== ${title}`);
 
 const dockerfile = readFileSync('Dockerfile', 'utf8');
@@ -98,6 +100,7 @@ async function start(root, { User, Env, WorkingDir, Entrypoint, Cmd }, given) {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const ended = new Promise((resolve) => child.once('exit', (code, signal) => resolve(code ?? signal)));
+  end = () => (child.kill('SIGKILL'), ended);
   const ready = new Promise((resolve) => {
     createInterface({ input: child.stdout }).on('line', (line) => {
       console.log(line);
@@ -154,6 +157,7 @@ try {
   build();
   await tryOut();
 } finally {
+  await end();
   run('sh', '-c', 'buildah "$@" rm --all >/dev/null 2>&1 || true', 'sh', ...storage);
   rmSync(folder, { recursive: true, force: true });
 }
