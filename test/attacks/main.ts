@@ -132,6 +132,9 @@ const wanted = process.argv.slice(2);
 const chosen = Object.keys(attacks).filter(
   (name) => wanted.length === 0 || wanted.some((part) => name.includes(part)),
 );
+if (chosen.length === 0) throw new Error(`No attack has ${wanted.join(' or ')} in its name.`);
+// What it has started ends with it.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1));
 let broken = false;
 for (const name of chosen) {
   const { p99, gap, newcomer, rss, answers, ended } = await run(name);

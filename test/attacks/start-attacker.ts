@@ -1,7 +1,10 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { constants, setPriority } from 'node:os';
 import type { Target } from './attacks.js';
+
+const started: ChildProcess[] = [];
+process.on('exit', () => started.forEach((child) => child.kill('SIGKILL')));
 
 /**
  * Attacks from a process of its own, until `stop` is aborted. Rejects if that process ends before. Of what is computed on
@@ -10,6 +13,7 @@ import type { Target } from './attacks.js';
 export async function attack(name: string, target: Target, stop: AbortSignal): Promise<void> {
   const args = ['--import', 'tsx', 'test/attacks/attacker.ts', name, JSON.stringify(target)];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] });
+  started.push(child);
   const ended = once(child, 'exit');
   setPriority(child.pid!, constants.priority.PRIORITY_BELOW_NORMAL);
   stop.addEventListener('abort', () => child.kill('SIGKILL'), { once: true });
@@ -22,6 +26,7 @@ async function start(...args: readonly string[]) {
   const child = spawn(process.execPath, ['--import', 'tsx', ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
+  started.push(child);
   const [line] = (await once(child.stdout, 'data')) as [Buffer];
   return { line: line.toString().trim(), stop: () => void child.kill('SIGKILL') };
 }
