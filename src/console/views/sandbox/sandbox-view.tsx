@@ -1,5 +1,6 @@
 import { useState, type ReactElement, type ReactNode, type SubmitEvent } from 'react';
 import { sandboxUrl } from '../../app/page-settings.js';
+import { stageNames } from '../shipments/stages.js';
 import { useCommand, type Command, type Outcome } from './control.js';
 
 /** Has the sandbox do what services do on a bad day. */
@@ -30,16 +31,11 @@ export function SandboxView(): ReactElement {
   );
 }
 
+/** The types of each family; of shipments, each has the name of its stage. */
 const families = {
-  shipments: [
-    'shipment.created',
-    'shipment.in_transit',
-    'shipment.out_for_delivery',
-    'shipment.delivered',
-    'shipment.delivery_failed',
-  ],
+  shipments: Object.keys(stageNames).map((stage) => `shipment.${stage.toLowerCase()}`),
   payments: ['payment.succeeded', 'payment.failed', 'payment.refunded'],
-} as const;
+};
 
 type Family = keyof typeof families;
 
@@ -55,13 +51,13 @@ const ways = [
 function EventForm(): ReactElement {
   const { give, busy, outcome } = useCommand();
   const [family, setFamily] = useState<Family>('shipments');
-  const [type, setType] = useState<string>(families.shipments[0]);
+  const [type, setType] = useState(families.shipments[0]!);
   const [id, setId] = useState('');
   const [how, setHow] = useState<string>('usual');
 
   function chooseFamily(next: Family): void {
     setFamily(next);
-    setType(families[next][0]);
+    setType(families[next][0]!);
   }
 
   function send(event: SubmitEvent): void {
