@@ -276,7 +276,9 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const answerTo = async (path: string | undefined): Promise<string> => {
     if (path === '/origin') return JSON.stringify(await (origin ??= install(originFolder).catch(again)));
     // A run leaves hundreds of databases behind, each of which would be looked at once a minute.
-    return (await (running ??= startPostgres(['autovacuum=off']))).url;
+    running ??= startPostgres(['autovacuum=off']);
+    running.catch(() => (running = undefined)); // the next test has another try
+    return (await running).url;
   };
   const starter = createServer((request, response) => {
     answerTo(request.url).then(
