@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { chmod, chown, cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -23,10 +24,15 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** A TCP port of 127.0.0.1 that nobody listened on just now. */
+/** A TCP port of 127.0.0.1 that nobody listened on just now, and that no `listen(0)` draws. */
 export async function freePort(): Promise<number> {
-  const server = createTcpServer();
-  const port = await listen(server);
+  const server = createTcpServer().listen(randomInt(15_000, 32_000), '127.0.0.1');
+  try {
+    await once(server, 'listening');
+  } catch {
+    return freePort();
+  }
+  const { port } = server.address() as AddressInfo;
   await new Promise((resolve) => server.close(resolve));
   return port;
 }
