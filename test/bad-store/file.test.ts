@@ -38,27 +38,23 @@ async function expectRecovery(
 }
 
 describe('a running gateway whose database file fails', () => {
-  test.runIf(canFreeze)(
-    'answers 503 while the file and its folder are read-only',
-    { timeout: 90_000 },
-    async () => {
-      const database = await createTestFile();
-      const path = pathOf(database);
-      const gateway = await start(settingsFor(sandbox, database));
-      const turn = (how: '+i' | '-i') => run('chattr', how, path, `${path}-wal`, dirname(path));
-      onTestFinished(() => turn('-i'));
-      const acknowledged = await expectRecovery(database, gateway, {
-        cause: () => turn('+i'),
-        repair: () => turn('-i'),
-        message: /disk I\/O error/,
-      });
-      expect(await stored(database)).toEqual(acknowledged);
-    },
-  );
+  test.runIf(canFreeze)('answers 503 while the file and its folder are read-only', { retry: 0 }, async () => {
+    const database = await createTestFile();
+    const path = pathOf(database);
+    const gateway = await start(settingsFor(sandbox, database));
+    const turn = (how: '+i' | '-i') => run('chattr', how, path, `${path}-wal`, dirname(path));
+    onTestFinished(() => turn('-i'));
+    const acknowledged = await expectRecovery(database, gateway, {
+      cause: () => turn('+i'),
+      repair: () => turn('-i'),
+      message: /disk I\/O error/,
+    });
+    expect(await stored(database)).toEqual(acknowledged);
+  });
 
   test.runIf(process.platform === 'linux')(
     'answers 503 while no byte can be written to the file',
-    { timeout: 90_000 },
+    { retry: 0 },
     async () => {
       const database = await createTestFile();
       const gateway = await start(settingsFor(sandbox, database));
@@ -73,7 +69,7 @@ describe('a running gateway whose database file fails', () => {
     },
   );
 
-  test.runIf(canMount)('answers 503 while the disk is full', { timeout: 90_000 }, async () => {
+  test.runIf(canMount)('answers 503 while the disk is full', { retry: 0 }, async () => {
     const folder = mountDisk(4);
     onTestFinished(() => unmount(folder));
     const database = `sqlite:${join(folder, 'gateway.db')}`;
@@ -89,7 +85,7 @@ describe('a running gateway whose database file fails', () => {
 
   test(
     'answers 503 if it needs a damaged page, and works after a repair and a restart',
-    { timeout: 90_000 },
+    { retry: 0 },
     async () => {
       const database = await createTestFile();
       const path = pathOf(database);

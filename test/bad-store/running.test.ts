@@ -29,7 +29,7 @@ async function fillUp({ send, expectRefused }: ReturnType<typeof createSender>) 
   await expectRefused(500_000);
 }
 
-describe.runIf(process.platform === 'linux')('a gateway on a full disk', () => {
+describe.runIf(process.platform === 'linux')('a gateway on a full disk', { retry: 0 }, () => {
   test('answers 503, keeps what it acknowledged, and accepts events again once there is space', async () => {
     const database = await createTestFile();
     const gateway = await startOn(database);
@@ -50,7 +50,7 @@ describe.runIf(process.platform === 'linux')('a gateway on a full disk', () => {
   });
 });
 
-describe.skipIf(noPostgres)('a gateway on Postgres', () => {
+describe.skipIf(noPostgres)('a gateway on Postgres', { retry: 0 }, () => {
   test('answers 503 while Postgres is unreachable, signs nobody out, and recovers', async () => {
     const database = await createTestDatabase();
     const proxy = await openTcpProxy(random, { probability: 0, maxMs: 0 });
@@ -77,7 +77,7 @@ describe.skipIf(noPostgres)('a gateway on Postgres', () => {
     expect(asked.status).not.toBe(401);
 
     proxy.target = Number(new URL(database).port);
-    await vi.waitFor(async () => expect((await fetch(`${gateway.url}/readyz`)).status).toBe(200), 10_000);
+    await vi.waitFor(async () => expect((await fetch(`${gateway.url}/readyz`)).status).toBe(200), 30_000);
     expect((await sender.send()).status).toBe(200);
     expect(await stored(database)).toEqual(sender.acknowledged);
     const { data: known } = await postGraphql(
@@ -110,7 +110,7 @@ describe.skipIf(noPostgres)('a gateway on Postgres', () => {
     expect((await sender.send()).status).toBe(503);
     expect(await stored(database)).toEqual(sender.acknowledged);
     await turn('off');
-    await vi.waitFor(async () => expect((await sender.send()).status).toBe(200), 10_000);
+    await vi.waitFor(async () => expect((await sender.send()).status).toBe(200), 30_000);
     expect(await stored(database)).toEqual(sender.acknowledged);
   });
 });

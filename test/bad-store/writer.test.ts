@@ -40,26 +40,22 @@ describe('a gateway whose writer thread ends', () => {
       `last.postMessage({ sql: '${tooMuch}', parameters: [] })`,
       /terminate called|out of memory|can no longer write/,
     ],
-  ])(
-    'exits with an error code and a message that says so (%s)',
-    async (_, act, message) => {
-      const database = await createTestFile();
-      const settings = settingsFor(sandbox, database);
-      const gateway = await start(settings, { options: onSignal(act) });
-      const sender = createSender(gateway);
-      await sender.expectTaken();
-      gateway.child.kill('SIGUSR2');
-      // Until it has exited, it acknowledges nothing that it cannot store.
-      await Promise.all(Array.from({ length: 20 }, () => sender.send().catch(() => undefined)));
-      expect([1, 'SIGABRT']).toContain(await gateway.ended);
-      expect(gateway.output()).toMatch(message);
-      expect((await stored(database)).toSorted()).toEqual(sender.acknowledged.toSorted());
-      const next = createSender(await start(settings), sender.acknowledged);
-      await next.expectTaken();
-      expect((await stored(database)).toSorted()).toEqual(sender.acknowledged.toSorted());
-    },
-    120_000,
-  );
+  ])('exits with an error code and a message that says so (%s)', { retry: 0 }, async (_, act, message) => {
+    const database = await createTestFile();
+    const settings = settingsFor(sandbox, database);
+    const gateway = await start(settings, { options: onSignal(act) });
+    const sender = createSender(gateway);
+    await sender.expectTaken();
+    gateway.child.kill('SIGUSR2');
+    // Until it has exited, it acknowledges nothing that it cannot store.
+    await Promise.all(Array.from({ length: 20 }, () => sender.send().catch(() => undefined)));
+    expect([1, 'SIGABRT']).toContain(await gateway.ended);
+    expect(gateway.output()).toMatch(message);
+    expect((await stored(database)).toSorted()).toEqual(sender.acknowledged.toSorted());
+    const next = createSender(await start(settings), sender.acknowledged);
+    await next.expectTaken();
+    expect((await stored(database)).toSorted()).toEqual(sender.acknowledged.toSorted());
+  });
 
   test.each<[string, NodeJS.Signals, NodeJS.Signals]>([
     ['SIGTERM after the thread has ended', 'SIGUSR2', 'SIGTERM'],

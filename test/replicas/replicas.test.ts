@@ -245,7 +245,7 @@ describe.skipIf(noPostgres)('replicas over one Postgres', () => {
       await expect.poll(() => subscriber.got).toEqual(ids);
     });
 
-    test('restarts under load without losing an event or a subscriber', async () => {
+    test('restarts under load without losing an event or a subscriber', { retry: 0 }, async () => {
       const postgres = await startPostgres();
       closers.push(postgres.stop);
       databaseUrl = postgres.url;
@@ -268,20 +268,18 @@ describe.skipIf(noPostgres)('replicas over one Postgres', () => {
       const loads = numbers(4).map(load);
       const more = () => acknowledged.size + 20;
       for (const awayMs of [0, 500, 1_500]) {
-        await expect.poll(() => acknowledged.size, { timeout: 20_000 }).toBeGreaterThan(more());
+        await expect.poll(() => acknowledged.size).toBeGreaterThan(more());
         await postgres.restart(awayMs);
       }
-      await expect.poll(() => acknowledged.size, { timeout: 20_000 }).toBeGreaterThan(more());
+      await expect.poll(() => acknowledged.size).toBeGreaterThan(more());
       running = false;
       await Promise.all(loads);
       expect(statuses).toEqual(new Set([200, 503]));
 
       for (const testbed of [a, b])
-        await expect
-          .poll(async () => (await fetch(`${testbed.url}/readyz`)).status, { timeout: 10_000 })
-          .toBe(200);
+        await expect.poll(async () => (await fetch(`${testbed.url}/readyz`)).status).toBe(200);
       const last = await ship(a);
-      await expect.poll(() => subscriber.got.at(-1), { timeout: 15_000 }).toBe(last);
+      await expect.poll(() => subscriber.got.at(-1)).toBe(last);
       const rows = await execute(databaseUrl, 'select seq, event_id from events order by seq');
       const stored = (rows as { seq: string; event_id: string }[]).map(({ event_id }) => event_id);
       expect(subscriber.got).toEqual(stored);
