@@ -225,12 +225,15 @@ describe.skipIf(noPostgres ?? noNats)('gateways on a cluster of three NATS serve
   /** How many rows Postgres is asked for, for each event, while all gateways are in step. */
   async function rowsEach(): Promise<number> {
     startSending();
-    await expectInStep();
-    const before = { rows: await rowsGiven(), sent: sent.length };
-    await expect.poll(() => sent.length, { timeout: 60_000 }).toBeGreaterThan(before.sent + counted);
-    const rows = (await rowsGiven()) - before.rows;
-    await stopSending();
-    return rows / (sent.length - before.sent);
+    try {
+      await expectInStep();
+      const before = { rows: await rowsGiven(), sent: sent.length };
+      await expect.poll(() => sent.length, { timeout: 60_000 }).toBeGreaterThan(before.sent + counted);
+      const rows = (await rowsGiven()) - before.rows;
+      return rows / (sent.length - before.sent);
+    } finally {
+      await stopSending();
+    }
   }
 
   /** Has the log read by somebody else. */
