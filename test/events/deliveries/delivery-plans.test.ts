@@ -39,8 +39,8 @@ describe.each(engines)('deliveries on %s', (engine, freshUrl) => {
 
   test('are looked for along the key, whatever other indexes there are', async () => {
     const plans = await plansOf({ family: 'shipments', types: ['none'] });
+    expect(plans.filter((plan) => plan.includes('step')).length).toBeGreaterThan(0);
     for (const plan of plans.slice(1)) {
-      if (engine === 'sqlite' && plan.includes('SCAN events')) continue; // where the next step ends
       expect(plan).toMatch(engine === 'sqlite' ? /USING INTEGER PRIMARY KEY/ : /using events_key/);
       expect(plan).not.toMatch(/by_family|sort|temp b-tree/i);
     }
