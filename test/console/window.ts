@@ -208,7 +208,9 @@ export function windowTests(explorer: Explorer): void {
       ] as const) {
         await page.emulateMedia({ colorScheme });
         const background = luminance(paper);
-        for (const color of await colors()) {
+        const shown = await colors();
+        expect(shown.length).toBeGreaterThan(10);
+        for (const color of shown) {
           const [dark = 0, light = 0] = [luminance(color), background].toSorted((one, two) => one - two);
           expect((light + 0.05) / (dark + 0.05)).toBeGreaterThanOrEqual(4.5);
         }
