@@ -11,7 +11,7 @@ import { startTestbed, type Testbed } from '../support/testbed.js';
 export const other = { email: 'other@example.com', password: 'other', name: 'Otto Other' };
 
 /** Options to poll for what takes a moment in a browser. */
-export const soon = { timeout: 15_000, interval: 100 };
+export const soon = { timeout: 60_000, interval: 100 };
 
 /** The console of a gateway beside a sandbox. A test begins with a page that has only its origin, and nobody signed in. */
 export interface Console {
