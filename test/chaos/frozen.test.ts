@@ -38,14 +38,13 @@ async function startGateway() {
 
 test.skipIf(noPostgres)(
   'a Postgres that does not answer makes /readyz fail, and does not delay a shutdown',
-  { timeout: 120_000 },
   async () => {
     const { gateway, url, databaseUrl } = await startGateway();
     const ready = () => fetch(`${url}/readyz`, { signal: AbortSignal.timeout(4_000) });
     expect((await ready()).status).toBe(200);
     const thaw = await freezePostgres(databaseUrl);
     onTestFinished(thaw);
-    await expect.poll(async () => (await ready()).status, { timeout: 10_000 }).toBe(503);
+    await expect.poll(async () => (await ready()).status).toBe(503);
     const event = createEvent('shipments', random);
     const delivered = fetch(`${url}/webhooks/shipments/${endpoint.id}`, {
       method: 'POST',
@@ -58,7 +57,7 @@ test.skipIf(noPostgres)(
     await sleep(200);
     const began = performance.now();
     expect(await gateway.end('SIGTERM')).toBe(0);
-    expect(performance.now() - began).toBeLessThan(10_000);
+    expect(performance.now() - began).toBeLessThan(20_000);
     expect(gateway.output()).toMatch(/shutdown timed out: what was still in progress/);
     expect(['cut off', 503]).toContain(await delivered);
   },
@@ -66,7 +65,7 @@ test.skipIf(noPostgres)(
 
 test.skipIf(noPostgres)(
   'a Postgres that does not answer causes 503s, but loses and repeats nothing',
-  { timeout: 120_000, retry: 0 },
+  { retry: 0 },
   async () => {
     const { url, databaseUrl } = await startGateway();
     const { token, after } = (await openSession({ url: () => url, random, patienceMs: 20_000 }))!;

@@ -41,7 +41,7 @@ async function startNginx(gateway: string): Promise<string> {
   const nginx = spawn('nginx', ['-c', file, '-g', 'daemon off;'], { stdio: 'ignore' });
   onTestFinished(() => void nginx.kill('SIGTERM'));
   const url = `http://127.0.0.1:${port}`;
-  await vi.waitFor(async () => expect((await fetch(`${url}/livez`)).status).toBe(200), 10_000);
+  await vi.waitFor(async () => expect((await fetch(`${url}/livez`)).status).toBe(200), 60_000);
   return url;
 }
 

@@ -57,7 +57,7 @@ export async function expectGot(
   { got }: { readonly got: readonly string[] },
   expected: string,
 ): Promise<void> {
-  await expect.poll(() => got.join(' '), { timeout: 5_000 }).toBe(expected);
+  await expect.poll(() => got.join(' ')).toBe(expected);
 }
 
 /** The number in the log after which a subscription with this cursor begins. */

@@ -98,9 +98,9 @@ describe.each(engines)('leases on %s', (_, freshUrl) => {
 
   test('are renewed for as long as the work goes on', async () => {
     const database = await open(await freshUrl());
-    const short = { ttlMs: 600 };
+    const short = { ttlMs: 2_000 };
     await withLease(database, 'token', short, async () => {
-      const signal = AbortSignal.timeout(2_500);
+      const signal = AbortSignal.timeout(5_000);
       const early = withLease(database, 'token', { ...short, signal }, async () => 'too early');
       await expect(early).rejects.toThrow(/abort/i);
     });

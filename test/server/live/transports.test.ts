@@ -181,11 +181,11 @@ describe.each(transports)('over %s', (_, openLive) => {
   });
 
   test('nothing is left of a subscription that its client leaves', async () => {
-    await expect.poll(subscriptions, { timeout: 5_000 }).toBe('0');
+    await expect.poll(subscriptions).toBe('0');
     const live = await open(shipmentUpdates);
-    await expect.poll(subscriptions, { timeout: 5_000 }).toBe('1');
+    await expect.poll(subscriptions).toBe('1');
     live.leave();
-    await expect.poll(subscriptions, { timeout: 5_000 }).toBe('0');
+    await expect.poll(subscriptions).toBe('0');
   });
 });
 

@@ -154,7 +154,7 @@ test.skipIf(noPostgres).each(skipPgbouncer ? ways.slice(0, 1) : ways)(
     const firstShown = () => senders.acknowledged.slice(taken).find(isShown)?.id;
     await expect.poll(firstShown, { interval: 10 }).toBeDefined();
     await expect.poll(() => subscriber.got, { interval: 10 }).toContain(firstShown());
-    expect(performance.now() - promoted).toBeLessThan(10_000);
+    expect(performance.now() - promoted).toBeLessThan(30_000);
     expect(await book(testbed, token)).toBe(booking);
     const { data: seen } = await testbed.ask('{ viewer { email } }', {}, token);
     expect(seen.viewer).toEqual({ email: 'demo@example.com' });
