@@ -220,14 +220,19 @@ const emptyHeaders = (count: number) => Array<string>(count).fill('a:');
 describe('a request with very many', () => {
   const pairs = Array.from({ length: 1_600 }, (_, at) => `${at.toString(36)}=%41`);
 
+  /** The least of three times. */
   async function cpuOf(request: string): Promise<number> {
     const { socket, answer } = open();
-    const before = process.cpuUsage();
-    for (let at = 0; at < 200; at += 1) {
-      socket.write(request);
-      expect(await answer()).toMatchObject({ status: 200 });
+    const times: number[] = [];
+    while (times.length < 3) {
+      const before = process.cpuUsage();
+      for (let at = 0; at < 200; at += 1) {
+        socket.write(request);
+        expect(await answer()).toMatchObject({ status: 200 });
+      }
+      times.push(process.cpuUsage(before).user);
     }
-    return process.cpuUsage(before).user;
+    return Math.min(...times);
   }
 
   test.each([
@@ -235,7 +240,6 @@ describe('a request with very many', () => {
     ['parameters', lines('GET', `/livez?${pairs.join('&')}`, [])],
   ])('%s, which nothing uses, takes no longer than any as long', async (_, request) => {
     const other = lines('GET', '/livez', [`X-Other: ${pairs.join('; ')}`]);
-    await cpuOf(other);
     const usual = await cpuOf(other);
     expect(await cpuOf(request)).toBeLessThan(2 * usual);
   });
