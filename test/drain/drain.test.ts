@@ -284,7 +284,7 @@ describe('a gateway that is stopped', () => {
     await sleep(1_000);
     const { value, ms } = await timed(gateway.end('SIGTERM'));
     expect(value).toBe(1);
-    expect(ms).toBeLessThan(2_500);
+    expect(ms).toBeLessThan(4_500);
     await asked;
   });
 });
@@ -314,7 +314,7 @@ describe('a drain', () => {
     });
     await new Promise<void>((resolve) => process.nextTick(resolve)); // in which the kernel connects
     const steps = { hurry() {}, onCutOff() {}, async retire() {} };
-    return { run: () => drain.run(server, steps), clients };
+    return { server, run: () => drain.run(server, steps), clients };
   }
 
   test('answers connections that the server has not accepted yet', async () => {
@@ -340,12 +340,12 @@ describe('a drain', () => {
   });
 
   test('answers a request that had arrived, but was not read, when an idle connection’s time was up', async () => {
-    const { run, clients } = await open(1);
+    const { server, run, clients } = await open(1);
     const [{ ask, closed, received }] = clients as [(typeof clients)[number]];
     ask();
     await expect.poll(received).toMatch(/here/);
     const ended = run();
-    await sleep(100);
+    await expect.poll(() => server.listening, { interval: 1 }).toBe(false);
     await turn(); // timers run next
     ask();
     for (const until = performance.now() + 700; performance.now() < until;);
