@@ -154,10 +154,9 @@ test('waits some seconds for a response, hurries it, and cuts off one that still
   const began = performance.now();
   await hanging.run();
   expect(await lost).toMatchObject({ code: 'ECONNRESET' });
-  const ms = performance.now() - began;
-  expect([ms > 6_500, ms < 8_500]).toEqual([true, true]);
+  expect(performance.now() - began).toBeGreaterThan(6_500);
   expect(hanging.cut).toEqual([1]);
-}, 30_000);
+});
 
 test('does not hurry responses that finish in time', async () => {
   const hurry = vi.fn<() => void>();
