@@ -1,6 +1,6 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { expect, inject, onTestFinished, test, vi } from 'vitest';
@@ -15,12 +15,17 @@ import { startGatewayProcess } from '../support/process.js';
 const hasNginx =
   spawnSync('nginx', ['-v']).error === undefined && spawnSync('openssl', ['version']).error === undefined;
 
-const url = 'https://127.0.0.1:8443';
-
-/** Runs nginx with the file as it is; only the certificate and the replicas are the test's. */
-async function startNginx(ports: readonly number[]): Promise<void> {
+/** Runs nginx with the file as it is; only its ports, its folder, the certificate and the replicas are the test's. */
+async function startNginx(ports: readonly number[]): Promise<string> {
   const folder = mkdtempSync(join(inject('testDirectory'), 'nginx-'));
   cpSync('deploy/nginx', folder, { recursive: true });
+  const file = join(folder, 'nginx.conf');
+  const [secure, plain] = [await freePort(), await freePort()];
+  const own = readFileSync(file, 'utf8')
+    .replace('listen 8443 ', `listen ${secure} `)
+    .replace('listen 8080;', `listen ${plain};`)
+    .replaceAll('/tmp/trivium-nginx', join(folder, 'nginx'));
+  writeFileSync(file, own);
   const servers = ports.map((port) => `server 127.0.0.1:${port} max_fails=0;`).join(' ');
   writeFileSync(join(folder, 'upstreams.conf'), `upstream trivium { ${servers} }`);
   const certificate = [
@@ -34,8 +39,13 @@ async function startNginx(ports: readonly number[]): Promise<void> {
   execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', ...certificate], {
     stdio: 'ignore',
   });
-  const nginx = spawn('nginx', ['-c', join(folder, 'nginx.conf'), '-g', 'daemon off;'], { stdio: 'ignore' });
-  onTestFinished(() => void nginx.kill('SIGTERM'));
+  const nginx = spawn('nginx', ['-c', file, '-g', 'daemon off;'], { stdio: 'ignore' });
+  const ended = once(nginx, 'exit');
+  onTestFinished(async () => {
+    nginx.kill('SIGTERM');
+    await ended;
+  });
+  return `https://127.0.0.1:${secure}`;
 }
 
 /** What a browser that knows HTTP/2 is given. */
@@ -71,7 +81,7 @@ test.runIf(hasNginx)(
       return gateway;
     };
     const running = await Promise.all(replicas.map((_, at) => start(at)));
-    await startNginx(ports);
+    const url = await startNginx(ports);
 
     const dispatcher = new Agent({ connect: { rejectUnauthorized: false }, connections: 20 });
     onTestFinished(() => dispatcher.destroy());
