@@ -48,7 +48,7 @@ export function createSender({ url }: Pick<GatewayProcess, 'url'>, acknowledged:
     send,
     async expectTaken(): Promise<void> {
       await vi.waitFor(async () => expect((await send()).status).toBe(200), {
-        timeout: 20_000,
+        timeout: 60_000,
         interval: 200,
       });
     },
@@ -72,6 +72,6 @@ export async function stored(databaseUrl: string): Promise<string[]> {
 /** Waits until `/readyz` answers with this status; `/livez` must answer 200 all the same. */
 export async function expectReadiness({ url }: GatewayProcess, status: 200 | 503): Promise<void> {
   const ask = async () => expect((await fetch(`${url}/readyz`)).status).toBe(status);
-  await vi.waitFor(ask, { timeout: 20_000, interval: 200 });
+  await vi.waitFor(ask, { timeout: 60_000, interval: 200 });
   expect((await fetch(`${url}/livez`)).status).toBe(200);
 }
