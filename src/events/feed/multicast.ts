@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { GatewayError } from '../../graphql/errors.js';
 import type { Member, Rendering } from './member.js';
 import { SubscriptionGroup } from './subscription-group.js';
-import { createInterests } from './selection.js';
+import type { Interest, Selection } from './selection.js';
 import type { LogEntry } from '../log/log.js';
 import type { LogPosition } from '../log/log-position.js';
 import type { Sources } from './log-reader.js';
@@ -86,5 +86,61 @@ export class Multicast {
     if (this.#groups.size === 0) this.#unfollow = this.#sources.tail.follow(this.#hear);
     this.#groups.set(key, group);
     return group;
+  }
+}
+
+/** An index of who is interested in what: lookup time depends on the number of matches, not of interests. */
+export interface Interests<T> {
+  /** Returns a function that removes the interest. If adding throws, as when a map is full, nothing of it remains. */
+  add(interest: Interest, who: T): () => void;
+  /** Those who want this entry; nobody wants a skipped one. */
+  in(entry: LogEntry): ReadonlySet<T>;
+}
+
+/** Those interested, by the value that a selection's `keyOf` returns. */
+type Selected<T> = Map<ReturnType<Selection['keyOf']>, Set<T>>;
+
+const everything: Selection = { keyOf: () => '', values: new Set(['']) };
+
+/** An empty index. */
+export function createInterests<T>(): Interests<T> {
+  const families = new Map<string, Map<Selection['keyOf'], Selected<T>>>();
+
+  return {
+    add({ family, selected: [{ keyOf, values } = everything] }, who) {
+      const functions = families.get(family) ?? new Map<Selection['keyOf'], Selected<T>>();
+      const selected: Selected<T> = functions.get(keyOf) ?? new Map();
+      families.set(family, functions.set(keyOf, selected));
+      const forget = () => {
+        for (const value of values) {
+          const those = selected.get(value);
+          those?.delete(who);
+          if (those?.size === 0) selected.delete(value);
+        }
+      };
+      try {
+        for (const value of values) selected.set(value, (selected.get(value) ?? new Set()).add(who));
+      } catch (error) {
+        forget();
+        throw error;
+      }
+      return forget;
+    },
+    in(entry) {
+      const found = new Set<T>();
+      if (entry.entityId === null) return found;
+      for (const [keyOf, selected] of families.get(entry.family) ?? [])
+        for (const those of find(selected, keyOf, entry)) for (const who of those) found.add(who);
+      return found;
+    },
+  };
+}
+
+function find<T>(selected: Selected<T>, keyOf: Selection['keyOf'], entry: LogEntry): Iterable<Set<T>> {
+  try {
+    const those = selected.get(keyOf(entry));
+    return those === undefined ? [] : [those];
+  } catch {
+    return selected.values(); // an event that cannot be read may concern any of them: they handle the failure
   }
 }

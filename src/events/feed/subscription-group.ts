@@ -3,7 +3,7 @@ import { positionAt, type LogPosition } from '../log/log-position.js';
 import { createReader, type Reader, type Sources } from './log-reader.js';
 import type { Member, Payload, Rendering } from './member.js';
 import { createReplays, type Replays } from './replay-cache.js';
-import { isSelected } from './selection.js';
+import type { Selection } from './selection.js';
 
 /** What a group tells whoever created it. */
 interface GroupEvents {
@@ -101,8 +101,10 @@ export class SubscriptionGroup {
     if (this.#isReading || !this.#isWanted() || this.#due.length === 0) return;
     this.#isReading = true;
     try {
-      const read = this.#reader.entry(this.#due[0]!);
-      const entry = read instanceof Promise ? await read : read;
+      const seq = this.#due[0]!;
+      const recent = this.#sources.tail.entry(seq);
+      if (recent) this.#reader.release();
+      const entry = recent ?? (await this.#reader.entry(seq));
       if (!entry) return;
       const stretch = gather(entry, this.#dueEntry, this.#renderLive);
       await this.#advance(stretch);
@@ -234,6 +236,11 @@ export class SubscriptionGroup {
     this.#leave(member);
     member.end(error);
   }
+}
+
+/** Whether the entry matches all of these selections. */
+export function isSelected(entry: LogEntry, all: readonly Selection[]): boolean {
+  return all.every(({ keyOf, values }) => values.has(keyOf(entry)));
 }
 
 /** Makes an attempt; a thrown error becomes a rejection. */

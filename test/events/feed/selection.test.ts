@@ -1,10 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import {
-  createInterests,
-  isSelected,
-  selections,
-  type Selection,
-} from '../../../src/events/feed/selection.js';
+import { createInterests } from '../../../src/events/feed/multicast.js';
+import { selections, type Selection } from '../../../src/events/feed/selection.js';
+import { isSelected } from '../../../src/events/feed/subscription-group.js';
 import type { LogEntry } from '../../../src/events/log/log.js';
 import { heapInUse, mebibyte } from '../../support/memory.js';
 
