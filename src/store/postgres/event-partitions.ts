@@ -32,7 +32,10 @@ interface Due {
   readonly to: number;
 }
 
-/** To drop a part takes as long as deleting its files. So up to ten million events all parts have the same size. */
+/**
+ * To drop a part takes as long as deleting its files. So up to ten million events, and where no more than `margin` come in
+ * half a day, all parts have the same size.
+ */
 const usualSizes: PartitionSizes = { least: 200_000, margin: 400_000, heldMs: 12 * 3_600_000 };
 /** A query for the history of one entity plans for each part. So a larger log, once it grows no more, has so many. */
 const usualParts = 25;
@@ -43,6 +46,7 @@ const lockTimeout = sql`set local lock_timeout = '2s'`;
 const first = 'events_0';
 /** The check that a table has while it is closed. */
 const boundsCheck = 'events_bounds';
+const stuck = `the check ${boundsCheck} could not be removed: end what holds the table before the log comes to its bound`;
 
 /**
  * The table of events of a large log on Postgres, in range partitions by number. What retention has passed is hidden by
@@ -179,9 +183,12 @@ export class EventPartitions {
     const name = await this.#leftBehind();
     if (name === undefined) return;
     const unbind = sql`alter table ${sql.table(name)} drop constraint if exists ${sql.ref(boundsCheck)}`;
-    await this.#inTransaction([lockTimeout, unbind]).catch((cause: unknown) => {
-      throw new Error(stuck(name), { cause });
-    });
+    try {
+      await this.#inTransaction([lockTimeout, unbind]);
+    } catch (error) {
+      this.#log.error({ table: name }, stuck);
+      throw error;
+    }
   }
 
   #inTransaction(statements: readonly RawBuilder<unknown>[]): Promise<void> {
@@ -189,10 +196,6 @@ export class EventPartitions {
       for (const statement of statements) await statement.execute(db);
     });
   }
-}
-
-function stuck(name: string): string {
-  return `The check ${boundsCheck} of ${name} could not be removed: end what holds the table before the log comes to its bound.`;
 }
 
 /** Makes the table of events the first partition. Its indexes become those of the whole, and are not built anew. */
