@@ -7,12 +7,14 @@ import { fileSettings, sandboxSettings, settings } from './settings.js';
 const known = Object.keys({ ...settings.shape, ...sandboxSettings.shape });
 const withFile = [...known, ...fileSettings.map((name) => `${name}_FILE`)];
 
-/** Words that our names begin with, in the singular, but for those that others use as well. */
+/** Words that our names begin with, but for those that others use as well. */
 const families = new Set(
   known
     .filter((name) => name.includes('_') && !/^(NODE|OTEL|LOG|GATEWAY)_/.test(name))
-    .map((name) => wordsOf(name)[0]),
+    .map((name) => name.slice(0, name.indexOf('_'))),
 );
+/** Of these there are many: whether that is said in the name of a setting is not easy to remember. */
+const counted = /^(NOTE|APPOINTMENT|SHIPMENT|PAYMENT|WEBHOOK)S?_/;
 
 /** Names that look like another setting than the one that is meant. */
 const aliases: Readonly<Record<string, string>> = {
@@ -62,12 +64,12 @@ function meantBy(name: string): string | undefined {
   const near = withFile.filter((other) => isTypo(name, other));
   if (near.length > 0) return near[0];
   if (withFile.includes(name)) return name;
-  if (!/^[A-Z]+_/.test(name) || serviceAddress.test(name)) return undefined;
+  const [family] = /^[A-Z]+(?=_)/.exec(name) ?? [];
+  if (family === undefined || serviceAddress.test(name)) return undefined;
+  const isOurs = families.has(family) || counted.test(name);
   const isLonger = (other: string) => name.startsWith(`${other}_`);
   const words = wordsOf(name);
-  const alike = known.filter(
-    (other) => isLonger(other) || (families.has(words[0]) && wordsOf(other)[0] === words[0]),
-  );
+  const alike = known.filter((other) => isLonger(other) || (isOurs && wordsOf(other)[0] === words[0]));
   const lacking = (other: string) => words.filter((word) => !wordsOf(other).includes(word)).length;
   return alike.toSorted(
     (a, b) =>

@@ -50,6 +50,9 @@ test.each([
   'LANG',
   'NOTES_SERVICE_HOST',
   'NOTES_PORT_80_TCP',
+  'NAT_GATEWAY_IP',
+  'SECRETS_DIR',
+  'EVENTS_QUEUE',
 ])('%s, a name that other programs use, gives no warning', (name) =>
   expect(warningsOf({ [name]: 'x' })).toEqual([]),
 );
