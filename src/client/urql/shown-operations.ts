@@ -82,9 +82,10 @@ export class ShownOperations {
     if (this.#lists.apply(list, entity)) this.#tellAll();
   };
 
-  /** Forgets all lists. */
+  /** Forgets all lists, and what was told of them. */
   clear(): void {
     this.#lists.clear();
+    this.#told.clear();
   }
 
   /** Asks again for what is mounted: all of it, or only what has live lists. */
