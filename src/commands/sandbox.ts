@@ -49,7 +49,7 @@ export async function startBeside(
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') nameSetting(error);
     const sandbox = await startSandbox({ ...options, port: 0 });
     say(
-      `Port ${port} is taken, perhaps by another sandbox, which then delivers here, too: this one is at ${sandbox.url}.`,
+      `Port ${port} is taken, perhaps by another sandbox (one that trivium sandbox runs may deliver here, too): this one is at ${sandbox.url}.`,
     );
     return sandbox;
   }

@@ -9,8 +9,9 @@ type Headers = Readonly<Record<string, string>>;
 const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 
 /**
- * Lets programs on this machine in, and the pages of the gateway that the sandbox stands beside, at its addresses; not the pages of other
- * origins, which any browser here may have open, nor those that reach it by a name of their own (DNS rebinding).
+ * Lets programs on this machine in, and the pages of the gateway that the sandbox stands beside, at its loopback addresses;
+ * not the pages of other origins, which any browser here may have open, nor those that reach it by a name of their own (DNS
+ * rebinding).
  */
 export function guardControl(addresses: () => readonly (string | undefined)[]): Guard {
   return (message) => {
@@ -30,11 +31,10 @@ export function guardControl(addresses: () => readonly (string | undefined)[]): 
   };
 }
 
-/** Whether an origin is that of a URL; of loopback addresses, each spelling counts. */
+/** Whether an origin is that of a URL of a loopback address, of which each spelling counts. */
 function isOf(origin: string, url: string | undefined): boolean {
   if (url === undefined || !URL.canParse(origin)) return false;
   const [one, other] = [new URL(origin), new URL(url)];
-  if (one.origin === other.origin) return true;
   const areLoopback = loopback.test(one.hostname) && loopback.test(other.hostname);
   return areLoopback && one.protocol === other.protocol && one.port === other.port;
 }

@@ -23,8 +23,8 @@ export function SandboxView(): ReactElement {
       ) : (
         <p className="quiet">
           There is nothing to command here: this page is for a sandbox that the gateway has started, and for a
-          browser on the same machine. For a sandbox in a process of its own, see{' '}
-          <a href="/docs/sandbox">the documentation</a>.
+          browser on the same machine that has opened the gateway at <code>localhost</code>. For a sandbox in
+          a process of its own, see <a href="/docs/sandbox">the documentation</a>.
         </p>
       )}
     </div>
