@@ -14,8 +14,8 @@ const skipped = { fullName: 'mounts', status: 'pending', failureMessages: [] };
 test.each([
   ['all passed', [passed], ['--strict'], 0, '1 passed, 0 failed, 0 skipped\n'],
   ['one was late', [late], ['--strict'], 0, 'tried again: waits\n    Error: too late\n'],
-  ['a property was refuted', [refuted], ['--strict'], 1, 'tried again: holds\n    Error: Property failed'],
-  ['a run of a seed failed', [passed, seeded], ['--strict'], 1, 'tried again: survives\n'],
+  ['a property was refuted', [refuted], ['--strict'], 1, 'refuted: holds\n    Error: Property failed'],
+  ['a run of a seed failed', [passed, seeded], ['--strict'], 1, 'refuted: survives\n'],
   ['a property was refuted, which is only told', [refuted], [], 0, '    Counterexample: [0]\n'],
   ['one failed', [passed, failed], ['--strict'], 1, 'failed: divides\n1 passed, 1 failed, 0 skipped\n'],
   ['one was skipped', [passed, skipped], ['--strict'], 1, 'skipped: mounts\n1 passed, 0 failed, 1 skipped\n'],
