@@ -51,11 +51,17 @@ function end(code) {
 
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(name, () => end(0));
 
-const environment = { ...process.env };
-addEnvFile(environment);
-const config = readConfig(environment, (path) => readFileSync(path, 'utf8'));
-const loadSandbox = () => import('../src/sandbox/sandbox.ts');
-const { url, users, settings } = await startBeside({ environment, loadSandbox }, config);
+async function startSandbox() {
+  const environment = { ...process.env };
+  addEnvFile(environment);
+  const config = readConfig(environment, (path) => readFileSync(path, 'utf8'));
+  return startBeside({ environment, loadSandbox: () => import('../src/sandbox/sandbox.ts') }, config);
+}
+
+const { url, users, settings } = await startSandbox().catch((error) => {
+  console.error(error.message);
+  process.exit(1);
+});
 const changes = ['schema/*.graphql', 'dist/console/*.html'].flatMap((files) => ['--include', files]);
 run('tsx/dist/cli.mjs', ['watch', '--clear-screen=false', ...changes, '.ci/dev-gateway.js'], {
   TRIVIUM_DEV_SANDBOX: JSON.stringify({ url, users, settings }),
