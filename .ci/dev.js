@@ -58,10 +58,14 @@ async function startSandbox() {
   return startBeside({ environment, loadSandbox: () => import('../src/sandbox/sandbox.ts') }, config);
 }
 
-const { url, users, settings } = await startSandbox().catch((error) => {
+let sandbox;
+try {
+  sandbox = await startSandbox();
+} catch (error) {
   console.error(error.message);
   process.exit(1);
-});
+}
+const { url, users, settings } = sandbox;
 const changes = ['schema/*.graphql', 'dist/console/*.html'].flatMap((files) => ['--include', files]);
 run('tsx/dist/cli.mjs', ['watch', '--clear-screen=false', ...changes, '.ci/dev-gateway.js'], {
   TRIVIUM_DEV_SANDBOX: JSON.stringify({ url, users, settings }),

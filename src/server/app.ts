@@ -13,7 +13,7 @@ import { refuse, refuseEarly, serveNothing, type Fault } from './http/routes.js'
 import { serveWebhooks } from './http/webhook-route.js';
 import { OverloadedRequest, overloaded, retryAfterSeconds } from './operation/admission.js';
 
-/** What every request passes before it comes to a route, in the reverse order. */
+/** What every request passes before it comes to a route. */
 export interface AppOptions extends Bounds {
   readonly compiledQueries: CompiledQueries;
   readonly receiver: Receiver;
