@@ -1,5 +1,6 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { Logger } from 'pino';
+import { retry } from '../../lib/async/retry.js';
 import type { Database } from '../database.js';
 import { isTurn, withLease } from '../leases.js';
 import type { Executor } from '../store.js';
@@ -43,6 +44,9 @@ const usualParts = 25;
 const lease = { ttlMs: 20_000, pollMs: 1_000, maxWorkMs: indexTimeoutMs };
 /** Whoever waits for a table makes all who come later wait, too. A vacuum in the way is given up after a second. */
 const lockTimeout = sql`set local lock_timeout = '2s'`;
+const retryMs = 1_000;
+/** The code of the error of a lock timeout. */
+const lockNotAvailable = '55P03';
 const first = 'events_0';
 /** The check that a table has while it is closed. */
 const boundsCheck = 'events_bounds';
@@ -86,7 +90,7 @@ export class EventPartitions {
     if (!(await this.#due()) && !(await this.#leftBehind())) return;
     await withLease(this.#database, 'event-partitions', { ...lease, signal }, async () => {
       if (!(await isTurn(this.#database, 'event-partitions turn', pauseMs))) return;
-      await this.#unbind();
+      await this.#unbind(signal);
       const due = await this.#due();
       if (due) await this.#close(due, signal);
     });
@@ -150,7 +154,7 @@ export class EventPartitions {
       await this.#validate(name, signal);
       await this.#inTransaction([lockTimeout, ...(part ? closing(part, to) : dividing(to))]);
     } catch (error) {
-      await this.#unbind();
+      await this.#unbind(signal);
       throw error;
     }
     this.#log.info({ partition: part?.name ?? first, to }, 'a partition of events was closed');
@@ -177,18 +181,24 @@ export class EventPartitions {
 
   /**
    * Takes the check away from the table that has one: left behind, it would refuse events once the log comes to its end.
-   * None has it if what seemed to fail was committed all the same, or another replica has gone on meanwhile.
+   * None has it if what seemed to fail was committed all the same, or another replica has gone on meanwhile. Goes on while
+   * the database cannot be reached, but not while somebody holds the table.
    */
-  async #unbind(): Promise<void> {
-    const name = await this.#leftBehind();
-    if (name === undefined) return;
-    const unbind = sql`alter table ${sql.table(name)} drop constraint if exists ${sql.ref(boundsCheck)}`;
-    try {
+  #unbind(signal: AbortSignal): Promise<void> {
+    const unbindOnce = async () => {
+      const name = await this.#leftBehind();
+      if (name === undefined) return;
+      const unbind = sql`alter table ${sql.table(name)} drop constraint if exists ${sql.ref(boundsCheck)}`;
       await this.#inTransaction([lockTimeout, unbind]);
-    } catch (error) {
-      this.#log.error({ table: name }, stuck);
-      throw error;
-    }
+    };
+    return retry(unbindOnce, {
+      pauseMs: (_, error) => {
+        if ((error as { code?: unknown }).code !== lockNotAvailable) return retryMs;
+        this.#log.error(stuck);
+        return undefined;
+      },
+      isWanted: () => !signal.aborted,
+    });
   }
 
   #inTransaction(statements: readonly RawBuilder<unknown>[]): Promise<void> {

@@ -254,10 +254,7 @@ describe.skipIf(noPostgres)('the partitions of a log', () => {
     const said = expect.stringMatching(
       /^the check events_bounds could not be removed: end what holds/,
     ) as unknown;
-    expect(error.mock.calls).toEqual([
-      [{ table: 'events' }, said],
-      [{ table: 'events' }, said],
-    ]);
+    expect(error.mock.calls).toEqual([[said], [said]]);
     await partitions.divide();
     expect(await bounds()).toEqual([
       [0, 45],
@@ -290,6 +287,21 @@ describe.skipIf(noPostgres)('the partitions of a log', () => {
     await append(30, day(100));
     await prune(100);
     expect(await read()).toEqual(numbers(31, 60));
+  });
+
+  test('are given up, and nothing is left of them, once the database is there again', async () => {
+    await append(30);
+    const { kysely } = testLog.database;
+    const { transaction } = kysely;
+    const spy = vi.spyOn(kysely, 'transaction').mockImplementation(() => {
+      if ([2, 3].includes(spy.mock.calls.length)) throw new Error('The connection was lost.');
+      return transaction.call(kysely);
+    });
+    onTestFinished(() => spy.mockRestore());
+    await expect(partitions.divide()).rejects.toThrow('The connection was lost.');
+    expect(spy).toHaveBeenCalledTimes(4);
+    await append(30);
+    expect(await read()).toEqual(numbers(1, 60));
   });
 
   test('are left to another by a process that stops, which does not wait for them', async () => {
