@@ -5,8 +5,7 @@ import type { DeliveryPosition, KeptBody, WebhookDelivery } from '../../models/w
 import { fromKeyText, keyText } from '../../store/sql/key-text.js';
 import { inWindowAlong } from '../../store/sql/key-window.js';
 import { octetsOf } from '../../store/sql/read-budget.js';
-import { endpointKey } from '../secrets/secret-cache.js';
-import type { Endpoint } from '../webhooks/webhook-family.js';
+import { type Endpoint, endpointKey } from '../webhooks/webhook-family.js';
 import { eventKeyOf } from '../log/commit-statements.js';
 import { readDeliveries, type DeliveryFilter, type DeliverySource } from './delivery-pages.js';
 import type { RecentDeliveries } from './recent-deliveries.js';

@@ -4,8 +4,8 @@ import type { Database } from '../../store/database.js';
 import { leaseReleased, withLease } from '../../store/leases.js';
 import { keyText } from '../../store/sql/key-text.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
-import type { Endpoint } from '../webhooks/webhook-family.js';
-import { type SecretCache, endpointKey } from './secret-cache.js';
+import { type Endpoint, endpointKey } from '../webhooks/webhook-family.js';
+import type { SecretCache } from './secret-cache.js';
 import { overlapMs, replacedBy } from './secret-versions.js';
 import type { EndpointSecrets, SecretStore } from './secret-store.js';
 

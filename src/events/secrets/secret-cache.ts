@@ -1,5 +1,5 @@
 import type { Clock } from '../../lib/clock.js';
-import type { Endpoint } from '../webhooks/webhook-family.js';
+import { type Endpoint, endpointKey } from '../webhooks/webhook-family.js';
 import type { EndpointSecrets } from './secret-store.js';
 
 /** The secrets of the configured endpoints, as this process has last read them; at first none. */
@@ -28,9 +28,4 @@ export class SecretCache {
     const now = this.#clock.now();
     return [kept.current, ...kept.previous.filter(({ until }) => now < until).map(({ secret }) => secret)];
   }
-}
-
-/** Names an endpoint in a map. */
-export function endpointKey({ family, endpointId }: Endpoint): string {
-  return `${family} ${endpointId}`;
 }

@@ -26,3 +26,8 @@ export interface Endpoint {
   readonly family: string;
   readonly endpointId: string;
 }
+
+/** Names an endpoint in a map. */
+export function endpointKey({ family, endpointId }: Endpoint): string {
+  return `${family} ${endpointId}`;
+}
