@@ -28,16 +28,11 @@ export function createRenderer(
   };
 }
 
-function interpretedRun(operation: Operation): Run {
-  return (rootValue, contextValue) => execute({ ...operation, rootValue, contextValue });
-}
-
 /**
  * The first update has the document compiled, for all groups that have it. What compiled code fails at is run again; after
  * an update at which graphql-js fails, too, it alone runs those that follow, until one succeeds.
  */
 function compiledRun(operation: Operation, documents: CompiledDocuments): Run {
-  const interpreted = interpretedRun(operation);
   const { document, variableValues } = operation;
   const variables = variableValues ?? {};
   const source = document.loc!.source.body;
@@ -50,7 +45,7 @@ function compiledRun(operation: Operation, documents: CompiledDocuments): Run {
   }
 
   function interpret(rootValue: unknown, context: Context): ReturnType<Run> {
-    const result = interpreted(rootValue, context);
+    const result = execute({ ...operation, rootValue, contextValue: context });
     return 'then' in result ? result.then(note) : note(result);
   }
 
