@@ -1,5 +1,5 @@
 import { BlockList, isIP } from 'node:net';
-import { ConfigError, faultsOf, withFiles, withoutEmpty, type Environment } from './environment.js';
+import { ConfigError, faultsOf, trimmed, withFiles, type Environment } from './environment.js';
 import { fileSettings, sandboxSettings, settings, type SettingDoc, type Settings } from './settings.js';
 import { warningsOf } from './warnings.js';
 
@@ -49,7 +49,7 @@ export function readConfig(
   warnings: string[] = [],
 ): Config {
   const faults: string[] = [];
-  const given = withFiles(withoutEmpty(environment), fileSettings, read, faults);
+  const given = withFiles(trimmed(environment), fileSettings, read, faults);
   warnings.push(...warningsOf(given));
   const parsed = settings.safeParse(given);
   faults.push(...faultsOf(parsed), ...missing(given));
@@ -68,7 +68,7 @@ export function readConfig(
 
 /** Where a standalone sandbox listens and delivers webhooks to; throws a `ConfigError` with all faults at once. */
 export function readSandboxConfig(environment: Environment) {
-  const parsed = sandboxSettings.safeParse(withoutEmpty(environment));
+  const parsed = sandboxSettings.safeParse(trimmed(environment));
   if (!parsed.success) throw new ConfigError(faultsOf(parsed));
   return { port: parsed.data.SANDBOX_PORT, deliverTo: parsed.data.GATEWAY_URL };
 }

@@ -24,14 +24,18 @@ export function addEnvFile(environment: Record<string, string | undefined>): voi
   for (const [name, value] of Object.entries(settings)) environment[name] ??= value;
 }
 
-/** The environment without its empty or blank settings, which count as absent. */
-export function withoutEmpty(environment: Environment): Environment {
-  return Object.fromEntries(Object.entries(environment).filter(([, value]) => value?.trim()));
+/** The environment, its values without the blanks and line breaks around them; those that are empty count as absent. */
+export function trimmed(environment: Environment): Environment {
+  return Object.fromEntries(
+    Object.entries(environment)
+      .map(([name, value]) => [name, value?.trim()] as const)
+      .filter(([, value]) => value),
+  );
 }
 
 /**
- * Reads settings of these names from files, too: `NAME_FILE` is the path of a file that holds the value; a byte order
- * mark before it and line breaks at its end are dropped. What is wrong is added to `faults`.
+ * Reads settings of these names from files, too: `NAME_FILE` is the path of a file that holds the value; what is around
+ * it is dropped: a byte order mark, blanks and line breaks. What is wrong is added to `faults`.
  */
 export function withFiles(
   environment: Environment,
@@ -45,8 +49,8 @@ export function withFiles(
     if (path === undefined) continue;
     if (given[name] !== undefined) faults.push(`${name}: set either it or ${name}_FILE, not both`);
     try {
-      const text = withoutMark(read(path)).replace(/[\r\n]+$/, '');
-      if (text.trim() === '') faults.push(`${name}_FILE: the file is empty`);
+      const text = read(path).trim();
+      if (text === '') faults.push(`${name}_FILE: the file is empty`);
       else given[name] = text;
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;

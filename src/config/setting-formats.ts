@@ -29,25 +29,21 @@ function listOf(names: string, example: string) {
   );
 }
 
-/** A host name, as URLs write it, or an IP address; blanks around it and the brackets of IPv6 are dropped. */
-export const host = z
-  .string()
-  .trim()
-  .transform((text, context): string => {
-    const address = text.replace(/^\[(.+)\]$/, '$1');
-    if (isIP(address) === 6) return address;
-    const url = `http://${text}`;
-    if (/^[\p{L}\p{M}\p{N}._-]+$/u.test(text) && URL.canParse(url)) return new URL(url).hostname;
-    context.addIssue(
-      'must be a host name or an IP address alone, as in 0.0.0.0, without http:// and without a port',
-    );
-    return text;
-  });
+/** A host name, as URLs write it, or an IP address; the brackets of IPv6 are dropped. */
+export const host = z.string().transform((text, context): string => {
+  const address = text.replace(/^\[(.+)\]$/, '$1');
+  if (isIP(address) === 6) return address;
+  const url = `http://${text}`;
+  if (/^[\p{L}\p{M}\p{N}._-]+$/u.test(text) && URL.canParse(url)) return new URL(url).hostname;
+  context.addIssue(
+    'must be a host name or an IP address alone, as in 0.0.0.0, without http:// and without a port',
+  );
+  return text;
+});
 
-/** An http or https address; blanks around it and slashes at its end are dropped. */
+/** An http or https address; slashes at its end are dropped. */
 export const httpUrl = z
   .string()
-  .trim()
   .refine(
     (text) => /^https?:\/\/[^/?#]+/i.test(text) && URL.canParse(text),
     'must be an http or https URL, as in https://api.example.com',
@@ -111,39 +107,31 @@ function hasStar(item: string): boolean {
   return item.includes('*');
 }
 
-/** A whole number within bounds; blanks around it are dropped. */
+/** A whole number within bounds. */
 export const whole = (least: number, most: number) =>
   z
     .string()
-    .trim()
     .regex(/^\d+$/, 'must be a whole number')
     .transform(Number)
     .refine((value) => value >= least && value <= most, `must be from ${least} to ${most}`);
 
-/** One of a few words; blanks around it are dropped. */
+/** One of a few words. */
 export const oneOf = <const Word extends string>(...words: readonly [Word, ...Word[]]) =>
-  z
-    .string()
-    .trim()
-    .pipe(z.enum(words, `must be ${words.join(', ').replace(/, ([^,]+)$/, ' or $1')}`));
+  z.string().pipe(z.enum(words, `must be ${words.join(', ').replace(/, ([^,]+)$/, ' or $1')}`));
 
-/** A whole number of seconds within bounds, or null for `off`; blanks around it are dropped. */
+/** A whole number of seconds within bounds, or null for `off`. */
 export const secondsOrOff = (least: number, most: number) =>
-  z
-    .string()
-    .trim()
-    .transform((text, context): number | null => {
-      if (text === 'off') return null;
-      const seconds = /^\d+$/.test(text) ? Number(text) : NaN;
-      if (!(seconds >= least && seconds <= most))
-        context.addIssue(`must be off or a whole number of seconds from ${least} to ${most}`);
-      return seconds;
-    });
+  z.string().transform((text, context): number | null => {
+    if (text === 'off') return null;
+    const seconds = /^\d+$/.test(text) ? Number(text) : NaN;
+    if (!(seconds >= least && seconds <= most))
+      context.addIssue(`must be off or a whole number of seconds from ${least} to ${most}`);
+    return seconds;
+  });
 
 /** A port; the address of a service, which Kubernetes puts into `<NAME>_PORT`, counts as none. */
 export const metricsPort = z
   .string()
-  .trim()
   .transform((text) => (/^\w+:\/\//.test(text) ? undefined : text))
   .refine((text) => text !== 'off', 'must be a whole number; for no port of its own, leave it out')
   .pipe(whole(0, 65_535).optional());
@@ -154,7 +142,7 @@ export const sendable = z
   .refine(isSendable, 'must consist of visible ASCII characters, without spaces');
 
 /** The path of a manifest, and not what is in it. */
-export const manifestPath = z.string().refine((text) => !/^\s*\{/.test(text), 'must be the path of a file');
+export const manifestPath = z.string().refine((text) => !text.startsWith('{'), 'must be the path of a file');
 
 /** A member of a JSON object, or the path of one inside others (`user.token`). */
 export const memberPath = z
@@ -196,10 +184,9 @@ function checkHosts(text: string, context: z.RefinementCtx<string>): string {
   return text;
 }
 
-/** The address of a database; blanks around it are dropped, which would be part of the name of a file. */
+/** The address of a database. */
 export const databaseUrl = z
   .string()
-  .trim()
   .refine(
     (text) => /^sqlite:(?!:memory:$).+/.test(text) || isPostgres(text),
     'must be sqlite:<path> or postgres://…',
@@ -207,7 +194,7 @@ export const databaseUrl = z
   .transform(checkHosts);
 
 /** The address of a Postgres. */
-export const postgresUrl = z.string().trim().refine(isPostgres, 'must be postgres://…').transform(checkHosts);
+export const postgresUrl = z.string().refine(isPostgres, 'must be postgres://…').transform(checkHosts);
 
 /** Keys of 32 bytes, in base64. */
 export const secretKeys = list.transform((keys, context): readonly Buffer[] => {

@@ -102,14 +102,14 @@ function sorted(name: string): string {
 
 /** Some tools remove quotes around a value, and others, such as `kubectl`, make them part of it. */
 function warnOfQuotes(name: string, value: string | undefined): readonly string[] {
-  return value !== undefined && /^\s*(["']).*\1\s*$/s.test(value)
+  return value !== undefined && /^(["']).*\1$/s.test(value)
     ? [`${name} has quotes around its value, which are part of it: leave them out`]
     : [];
 }
 
 /** Both services have all their addresses below `/v1`. */
 function warnOfVersion(name: string, url: string | undefined): readonly string[] {
-  return url === undefined || /\/v\d+\/*\s*$/.test(url)
+  return url === undefined || /\/v\d+\/*$/.test(url)
     ? []
     : [
         `${name} does not end with /v1, with which the paths of the service begin: add it, unless a proxy does`,
@@ -118,7 +118,7 @@ function warnOfVersion(name: string, url: string | undefined): readonly string[]
 
 /** The documents of the service write the whole address of its call: `{auth_url}/oauth/token`. */
 function warnOfIssuer(url: string | undefined): readonly string[] {
-  return url !== undefined && /\/oauth\/token\/*\s*$/.test(url)
+  return url !== undefined && /\/oauth\/token\/*$/.test(url)
     ? ['APPOINTMENTS_AUTH_URL ends with /oauth/token, which the gateway adds: leave it out']
     : [];
 }
@@ -165,7 +165,7 @@ function warnOfGrants(given: Environment): readonly string[] {
 function warnOfRelay(given: Environment): readonly string[] {
   const url = given['DATABASE_URL'];
   // A file without a value is a fault of its own.
-  const isShared = url?.trim().startsWith('postgres') ?? given['DATABASE_URL_FILE'] !== undefined;
+  const isShared = url?.startsWith('postgres') ?? given['DATABASE_URL_FILE'] !== undefined;
   return given['NATS_URL'] === undefined || isShared
     ? []
     : [
@@ -175,7 +175,7 @@ function warnOfRelay(given: Environment): readonly string[] {
 
 /** With two slashes, as other programs write addresses, what was meant as a folder here is one of the whole machine. */
 function warnOfRoot(url: string | undefined): readonly string[] {
-  const [, path] = /^\s*sqlite:\/\/(?!\/)(.*)/.exec(url ?? '') ?? [];
+  const [, path] = /^sqlite:\/\/(?!\/)(.*)/.exec(url ?? '') ?? [];
   return path === undefined
     ? []
     : [`DATABASE_URL is the file /${path}: if a folder here is meant, write sqlite:./${path}`];
@@ -183,7 +183,7 @@ function warnOfRoot(url: string | undefined): readonly string[] {
 
 /** With another word, the SDK takes every trace. */
 function warnOfSampler(sampler: string | undefined): readonly string[] {
-  return sampler === undefined || /^(parentbased_)?(always_on|always_off|traceidratio)$/.test(sampler.trim())
+  return sampler === undefined || /^(parentbased_)?(always_on|always_off|traceidratio)$/.test(sampler)
     ? []
     : [
         `OTEL_TRACES_SAMPLER is ${sampler}, which is no sampler, so that all is traced: ` +

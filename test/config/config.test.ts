@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { readConfig, readSandboxConfig, type Config } from '../../src/config/config.js';
 import { ConfigError, type Environment } from '../../src/config/environment.js';
-import { warningsOf } from '../../src/config/warnings.js';
 import { upstreams } from './upstreams.js';
 
 const key = (byte: number) => Buffer.alloc(32, byte);
@@ -355,7 +354,7 @@ describe('all or none', () => {
 describe('a setting from a file', () => {
   const secrets = {
     APPOINTMENTS_CLIENT_ID: 'client',
-    APPOINTMENTS_CLIENT_SECRET: 'secret ',
+    APPOINTMENTS_CLIENT_SECRET: 'secret',
     PAYMENTS_API_TOKEN: 'token',
     SHIPMENT_WEBHOOKS: 'sub=1',
     PAYMENT_WEBHOOKS: 'we=2',
@@ -369,8 +368,8 @@ describe('a setting from a file', () => {
     APPOINTMENTS_AUTH_URL: upstreams.APPOINTMENTS_AUTH_URL,
   };
 
-  test.each(['', '\n', '\r\n', '\n\n'])(
-    'equals one from the environment, without the line breaks at its end (%j)',
+  test.each(['', '\n', '\r\n', '\n\n', ' \n'])(
+    'equals one from the environment, without the blanks and line breaks at its end (%j)',
     (end) => {
       const files = Object.fromEntries(
         Object.entries(secrets).map(([name, value]) => [`/run/${name}`, `${value}${end}`]),
@@ -520,12 +519,13 @@ describe('faults', () => {
 
   test('blanks around an address are no part of it', () => {
     const blank = { ...upstreams, NOTES_BASE_URL: ' https://a/v1/ ', APPOINTMENTS_AUTH_URL: 'https://b\t' };
-    const config = read(blank);
+    const warnings: string[] = [];
+    const config = readConfig(blank, () => '', warnings);
     expect([config.upstreams?.notes.baseUrl, config.upstreams?.appointments.authUrl]).toEqual([
       'https://a/v1',
       'https://b',
     ]);
-    expect(warningsOf(blank)).toEqual([]);
+    expect(warnings).toEqual([]);
     expect(read({ DATABASE_URL: ' sqlite:./x.db \t' }).databaseUrl).toBe('sqlite:./x.db');
   });
 
@@ -550,6 +550,28 @@ describe('faults', () => {
     });
     expect(read({ METRICS_PORT: ' tcp://10.0.0.7:9464' }).metricsPort).toBeUndefined();
     expect(faultsOf({ PORT: '40 00' })).toEqual(['PORT: must be a whole number']);
+    expect(named(faultsOf({ NODE_ENV: 'production ' }))).toContain('SECRET_KEYS');
+    expect(faultsOf({ HOST: '0.0.0.0', SANDBOX: 'on\n' })).toEqual([]);
+  });
+
+  test('blanks and line breaks around a secret, a name or a path are no part of it', () => {
+    const given = {
+      ...upstreams,
+      APPOINTMENTS_CLIENT_SECRET: 'secret\n',
+      NOTES_TOKEN_FIELD: ' user.token ',
+      PAYMENTS_API_TOKEN: 'token\r\n',
+      TRUSTED_DOCUMENTS: './documents.json ',
+      ALLOWED_HOSTS_FILE: '/run/hosts ',
+    };
+    expect(read(given, { '/run/hosts': 'api.example' })).toMatchObject({
+      upstreams: {
+        appointments: { clientSecret: 'secret' },
+        notes: { tokenField: 'user.token' },
+        payments: { apiToken: 'token' },
+      },
+      trustedDocuments: { path: './documents.json' },
+      allowedHosts: ['api.example'],
+    });
   });
 
   test.each(['two words', 'line\nbreak', 'tök'])(
