@@ -130,11 +130,16 @@ export const secondsOrOff = (least: number, most: number) =>
   });
 
 /** A port; the address of a service, which Kubernetes puts into `<NAME>_PORT`, counts as none. */
-export const metricsPort = z
+export const namedPort = z
   .string()
   .transform((text) => (/^\w+:\/\//.test(text) ? undefined : text))
-  .refine((text) => text !== 'off', 'must be a whole number; for no port of its own, leave it out')
   .pipe(whole(0, 65_535).optional());
+
+/** The same, with a message of its own for `off`. */
+export const metricsPort = z
+  .string()
+  .refine((text) => text !== 'off', 'must be a whole number; for no port of its own, leave it out')
+  .pipe(namedPort);
 
 /** A token that can be sent in a header: visible ASCII. */
 export const sendable = z

@@ -11,6 +11,7 @@ import {
   manifestPath,
   memberPath,
   metricsPort,
+  namedPort,
   oneOf,
   origin,
   origins,
@@ -259,7 +260,7 @@ export const fileSettings = Object.keys(settings.shape).filter((name) => !name.s
 
 /** The settings of a standalone sandbox (`trivium sandbox`). */
 export const sandboxSettings = z.object({
-  SANDBOX_PORT: whole(0, 65_535).default(4010),
+  SANDBOX_PORT: namedPort.optional().transform((port = 4010) => port),
   GATEWAY_URL: httpUrl.default('http://127.0.0.1:4000'),
 });
 

@@ -249,6 +249,11 @@ test('the address that Kubernetes puts into METRICS_PORT counts as none', () => 
   expect(read({ METRICS_PORT: '9464' }).metricsPort).toBe(9464);
 });
 
+test('the address that Kubernetes puts into SANDBOX_PORT counts as none', () => {
+  expect(readSandboxConfig({ SANDBOX_PORT: 'tcp://10.0.0.7:4010' }).port).toBe(4010);
+  expect(readSandboxConfig({ SANDBOX_PORT: '4011' }).port).toBe(4011);
+});
+
 describe('webhook endpoints', () => {
   test('are split at commas, and each at its first =', () => {
     const config = read({ ...upstreams, PAYMENT_WEBHOOKS: 'we_1=a=b==, we_2 = c/+= ' });
