@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import leven from 'leven';
 import type { Environment } from './environment.js';
-import { hostNames, origin } from './setting-formats.js';
+import { hostNames, list, origin } from './setting-formats.js';
 import { fileSettings, sandboxSettings, settings } from './settings.js';
 
 const known = Object.keys({ ...settings.shape, ...sandboxSettings.shape });
@@ -47,7 +47,7 @@ export function warningsOf(given: Environment): readonly string[] {
     ...warnOfHosts(given['PUBLIC_URL'], given['ALLOWED_HOSTS']),
     ...warnOfGrants(given),
     ...warnOfRelay(given),
-    ...warnOfSampler(given['OTEL_TRACES_SAMPLER']),
+    ...warnOfTracing(given),
     ...warnOfRoot(given['DATABASE_URL']),
   ];
 }
@@ -181,6 +181,20 @@ function warnOfRoot(url: string | undefined): readonly string[] {
     : [`DATABASE_URL is the file /${path}: if a folder here is meant, write sqlite:./${path}`];
 }
 
+/** Where the SDK, or this gateway, does something else than what is written, without a word. */
+function warnOfTracing(given: Environment): readonly string[] {
+  return [
+    ...warnOfSampler(given['OTEL_TRACES_SAMPLER']),
+    ...warnOfOthers(given, 'OTEL_TRACES_EXPORTER', ['otlp', 'none'], 'traces are only sent by otlp'),
+    ...warnOfOthers(
+      given,
+      'OTEL_PROPAGATORS',
+      ['tracecontext', 'baggage', 'none'],
+      'traces are only passed on by tracecontext',
+    ),
+  ];
+}
+
 /** With another word, the SDK takes every trace. */
 function warnOfSampler(sampler: string | undefined): readonly string[] {
   return sampler === undefined || /^(parentbased_)?(always_on|always_off|traceidratio)$/.test(sampler)
@@ -189,4 +203,16 @@ function warnOfSampler(sampler: string | undefined): readonly string[] {
         `OTEL_TRACES_SAMPLER is ${sampler}, which is no sampler, so that all is traced: ` +
           'write parentbased_traceidratio for a fraction',
       ];
+}
+
+function warnOfOthers(
+  given: Environment,
+  name: string,
+  spoken: readonly string[],
+  instead: string,
+): readonly string[] {
+  return list
+    .parse(given[name] ?? '')
+    .filter((word) => !spoken.includes(word.toLowerCase()))
+    .map((word) => `${name} has ${word}, which has no effect: ${instead}`);
 }

@@ -181,3 +181,12 @@ test('a sampler that OpenTelemetry does not have gives a warning: everything wou
   for (const sampler of ['traceidratio', 'parentbased_traceidratio', 'always_off', 'parentbased_always_on'])
     expect(warningsOf({ OTEL_TRACES_SAMPLER: sampler })).toEqual([]);
 });
+
+test('what OpenTelemetry knows, and the gateway does not, gives a warning', () => {
+  expect(warningsOf({ OTEL_TRACES_EXPORTER: 'otlp, zipkin', OTEL_PROPAGATORS: 'b3,tracecontext' })).toEqual([
+    'OTEL_TRACES_EXPORTER has zipkin, which has no effect: traces are only sent by otlp',
+    'OTEL_PROPAGATORS has b3, which has no effect: traces are only passed on by tracecontext',
+  ]);
+  expect(warningsOf({ OTEL_TRACES_EXPORTER: 'OTLP', OTEL_PROPAGATORS: 'tracecontext,baggage' })).toEqual([]);
+  expect(warningsOf({ OTEL_TRACES_EXPORTER: 'none', OTEL_PROPAGATORS: 'none' })).toEqual([]);
+});

@@ -40,7 +40,8 @@ export async function startTracing(
   });
   // Contexts are passed on explicitly: following them through every promise would cost each operation. Of what a client
   // says, services hear its trace only: its baggage may steer them.
-  provider.register({ contextManager: null, propagator: new W3CTraceContextPropagator() });
+  const isApart = environment['OTEL_PROPAGATORS']?.trim().toLowerCase() === 'none';
+  provider.register({ contextManager: null, propagator: isApart ? null : new W3CTraceContextPropagator() });
   enableTracing();
   return () => provider.shutdown();
 }

@@ -190,6 +190,31 @@ test('a sampler by ratio heeds the client’s decision if it is named to', async
   expect(others.spans.map(({ name }) => name)).toEqual(['query Heeded']);
 });
 
+test('without propagators, an operation has a trace of its own, of which services do not hear', async () => {
+  const others = await startCollector();
+  onTestFinished(() => void others.stop());
+  const apart = await startGatewayProcess({
+    ...settingsFor(sandbox, await createTestFile()),
+    NOTES_BASE_URL: notes.url,
+    OTEL_EXPORTER_OTLP_ENDPOINT: others.url,
+    OTEL_PROPAGATORS: 'none',
+  });
+  const before = notes.seen.length;
+  const traceId = '0af7651916cd43dd8448eb211c80319f';
+  const query = 'mutation Apart ($input: SignInInput!) { signIn(input: $input) { viewer { id } } }';
+  await fetch(`${apart.url}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', traceparent: `00-${traceId}-b7ad6b7169203331-01` },
+    body: JSON.stringify({ query, variables: { input: demo } }),
+  });
+  expect(await apart.end()).toBe(0);
+  const sent = notes.seen.slice(before).map(({ headers: { traceparent } }) => traceparent);
+  expect(sent.length).toBeGreaterThan(1);
+  for (const traceparent of sent) expect(traceparent).toBeUndefined();
+  expect(others.spans.map(({ name }) => name)).toContain('mutation Apart');
+  expect(others.spans.filter((span) => span.traceId === traceId)).toEqual([]);
+});
+
 test.each([
   [{}, 'application/json', '"name":"delivery"'],
   [{ OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf' }, 'application/x-protobuf', '*\bdelivery'],
