@@ -82,9 +82,10 @@ function createExporter(
 
 /** A sampler by ratio if the environment names one that is valid; all others are the SDK's own. */
 async function ratioSamplerFor({
-  OTEL_TRACES_SAMPLER: name,
+  OTEL_TRACES_SAMPLER: sampler,
   OTEL_TRACES_SAMPLER_ARG: given = '',
 }: Environment): Promise<Sampler | undefined> {
+  const name = sampler?.trim();
   const share = given.trim() === '' ? Number.NaN : Number(given);
   const isValid = share >= 0 && share <= 1;
   if (!isValid || (name !== 'traceidratio' && name !== 'parentbased_traceidratio')) return undefined;

@@ -174,7 +174,7 @@ test('a sampler by ratio heeds the client’s decision if it is named to', async
   const heeding = await startGatewayProcess({
     ...settingsFor(sandbox, await createTestFile()),
     OTEL_EXPORTER_OTLP_ENDPOINT: others.url,
-    OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
+    OTEL_TRACES_SAMPLER: 'parentbased_traceidratio ', // blanks around it do not count
     OTEL_TRACES_SAMPLER_ARG: '0',
   });
   const ask = (query: string, headers: Readonly<Record<string, string>>) =>
