@@ -183,8 +183,10 @@ function warnOfRoot(url: string | undefined): readonly string[] {
 
 /** Where the SDK, or this gateway, does something else than what is written, without a word. */
 function warnOfTracing(given: Environment): readonly string[] {
+  const { OTEL_TRACES_SAMPLER: sampler, OTEL_TRACES_SAMPLER_ARG: ratio } = given;
   return [
-    ...warnOfSampler(given['OTEL_TRACES_SAMPLER']),
+    ...warnOfSampler(sampler),
+    ...(sampler?.endsWith('traceidratio') ? warnOfRatio(ratio) : []),
     ...warnOfOthers(given, 'OTEL_TRACES_EXPORTER', ['otlp', 'none'], 'traces are only sent by otlp'),
     ...warnOfOthers(
       given,
@@ -202,6 +204,15 @@ function warnOfSampler(sampler: string | undefined): readonly string[] {
     : [
         `OTEL_TRACES_SAMPLER is ${sampler}, which is no sampler, so that all is traced: ` +
           'write parentbased_traceidratio for a fraction',
+      ];
+}
+
+function warnOfRatio(ratio: string | undefined): readonly string[] {
+  return ratio === undefined || (Number(ratio) >= 0 && Number(ratio) <= 1)
+    ? []
+    : [
+        `OTEL_TRACES_SAMPLER_ARG is ${ratio}, which is no number from 0 to 1, so that all is traced: ` +
+          'write 0.01 for a hundredth',
       ];
 }
 

@@ -182,6 +182,17 @@ test('a sampler that OpenTelemetry does not have gives a warning: everything wou
     expect(warningsOf({ OTEL_TRACES_SAMPLER: sampler })).toEqual([]);
 });
 
+test('a ratio that is none gives a warning, too', () => {
+  const warned = (OTEL_TRACES_SAMPLER: string, OTEL_TRACES_SAMPLER_ARG: string) =>
+    warningsOf({ OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG });
+  for (const ratio of ['10%', '5', '-1', '0,01'])
+    expect(warned('traceidratio', ratio)).toEqual([
+      `OTEL_TRACES_SAMPLER_ARG is ${ratio}, which is no number from 0 to 1, so that all is traced: write 0.01 for a hundredth`,
+    ]);
+  for (const ratio of ['0', '1', '.5', '1e-3']) expect(warned('parentbased_traceidratio', ratio)).toEqual([]);
+  expect(warned('always_on', 'x')).toEqual([]);
+});
+
 test('what OpenTelemetry knows, and the gateway does not, gives a warning', () => {
   expect(warningsOf({ OTEL_TRACES_EXPORTER: 'otlp, zipkin', OTEL_PROPAGATORS: 'b3,tracecontext' })).toEqual([
     'OTEL_TRACES_EXPORTER has zipkin, which has no effect: traces are only sent by otlp',
