@@ -87,7 +87,7 @@ export const eventTypes = listOf('types', 'payment.succeeded,payment.failed')
     'must be the types alone, as in payment.succeeded,payment.failed, without brackets and quotes',
   );
 
-/** Names of hosts, separated by commas. */
+/** Names of hosts, as URLs write them, separated by commas. */
 export const hostNames = listOf('names', 'api.example.com,www.example.com')
   .refine(({ length }) => length > 0, 'must name at least one host; leave the setting out for any')
   .refine(
@@ -101,7 +101,8 @@ export const hostNames = listOf('names', 'api.example.com,www.example.com')
   .refine(
     (items) => items.every((item) => !/[/:]/.test(item) || isIP(item.replace(/^\[|\]$/g, '')) > 0),
     'must be names alone, as in api.example.com, without https:// and without a port',
-  );
+  )
+  .pipe(z.array(host));
 
 function hasStar(item: string): boolean {
   return item.includes('*');

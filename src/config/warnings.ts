@@ -146,7 +146,7 @@ function warnOfHosts(publicUrl: string | undefined, allowedHosts: string | undef
   const { data: url } = origin.safeParse(publicUrl);
   if (names.length === 0 || url === undefined) return [];
   const { hostname } = new URL(url);
-  return isIP(hostname.replace(/^\[|\]$/g, '')) > 0 || names.some((name) => name.toLowerCase() === hostname)
+  return isIP(hostname.replace(/^\[|\]$/g, '')) > 0 || names.includes(hostname)
     ? []
     : [
         `ALLOWED_HOSTS does not have ${hostname}, the name in PUBLIC_URL: add it, unless a proxy sends another Host`,

@@ -201,6 +201,19 @@ test('lists may stand an item a line', () => {
   });
 });
 
+test('names of hosts are those that browsers send', () => {
+  const names = { ALLOWED_HOSTS: 'Api.Example,bücher.example', PUBLIC_URL: 'https://bücher.example' };
+  const warnings: string[] = [];
+  expect(readConfig(names, () => '', warnings).allowedHosts).toEqual([
+    'api.example',
+    'xn--bcher-kva.example',
+  ]);
+  expect(warnings).toEqual([]);
+  expect(faultsOf({ ALLOWED_HOSTS: 'api.example,a!b' })).toEqual([
+    'ALLOWED_HOSTS: entry 2 must be a host name or an IP address alone, as in 0.0.0.0, without http:// and without a port',
+  ]);
+});
+
 test('merges the grants of an address that is given in several spellings', () => {
   const GRANTS = JSON.stringify({
     'Ann@example.com': ['payments:read'],

@@ -77,7 +77,7 @@ const probes = /^\/(?:livez|readyz)(?:\?|$)/;
 export function createHostCheck(
   names: readonly string[] | undefined,
 ): (request: IncomingMessage) => HostFault | undefined {
-  const allowed = names && new Set(names.map((name) => name.toLowerCase()));
+  const allowed = names && new Set(names);
   return ({ rawHeaders, headers, httpVersion, url = '' }) => {
     let hosts = 0;
     for (let at = 0; at < rawHeaders.length; at += 2)
