@@ -185,6 +185,7 @@ function warnOfRoot(url: string | undefined): readonly string[] {
 function warnOfTracing(given: Environment): readonly string[] {
   const { OTEL_TRACES_SAMPLER: sampler, OTEL_TRACES_SAMPLER_ARG: ratio } = given;
   return [
+    ...warnOfCollector(given['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT']),
     ...warnOfSampler(sampler),
     ...(sampler?.endsWith('traceidratio') ? warnOfRatio(ratio) : []),
     ...warnOfOthers(given, 'OTEL_TRACES_EXPORTER', ['otlp', 'none'], 'traces are only sent by otlp'),
@@ -195,6 +196,16 @@ function warnOfTracing(given: Environment): readonly string[] {
       'traces are only passed on by tracecontext',
     ),
   ];
+}
+
+/** With any other text, the SDK sends traces to this machine. */
+function warnOfCollector(url: string | undefined): readonly string[] {
+  return url === undefined || (/^https?:\/\//i.test(url) && URL.canParse(url))
+    ? []
+    : [
+        'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is no http or https URL, so that no traces arrive there: ' +
+          'write it as in http://127.0.0.1:4318/v1/traces',
+      ];
 }
 
 /** With another word, the SDK takes every trace. */

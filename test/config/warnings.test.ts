@@ -182,6 +182,14 @@ test('a sampler that OpenTelemetry does not have gives a warning: everything wou
     expect(warningsOf({ OTEL_TRACES_SAMPLER: sampler })).toEqual([]);
 });
 
+test('a collector for traces that is no URL gives a warning that does not show it', () => {
+  for (const url of ['collector:4318', 'https://', '/v1/traces'])
+    expect(warningsOf({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: url })).toEqual([
+      'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is no http or https URL, so that no traces arrive there: write it as in http://127.0.0.1:4318/v1/traces',
+    ]);
+  expect(warningsOf({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'https://collector.example/x?key=1' })).toEqual([]);
+});
+
 test('a ratio that is none gives a warning, too', () => {
   const warned = (OTEL_TRACES_SAMPLER: string, OTEL_TRACES_SAMPLER_ARG: string) =>
     warningsOf({ OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG });
