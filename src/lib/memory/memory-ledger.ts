@@ -107,10 +107,12 @@ export class MemoryLedger {
     const least = Math.min(bytes, this.#limits.heap * deliveryShare);
     for (;;) {
       const left = until - performance.now();
-      const release = this.#fits(this.callerOf(caller), least, 0)
-        ? this.charge(caller, kind, least)
-        : undefined;
-      if (release || left <= 0) return release;
+      const asking = this.callerOf(caller);
+      if (this.#fits(asking, least, 0)) return this.charge(caller, kind, least);
+      if (left <= 0) {
+        this.#refuse(asking, kind);
+        return undefined;
+      }
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, left);
         this.#waiting.push(() => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { endpointCaller, MemoryLedger, networkCaller } from '../../../src/lib/memory/memory-ledger.js';
 import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
+import { scrape } from '../../support/metrics.js';
 
 const mebibyte = 2 ** 20;
 const limits = { heap: 256 * mebibyte, buffers: 128 * mebibyte };
@@ -106,5 +107,16 @@ describe('the memory ledger', () => {
     const second = ledger.awaitRoom(endpoint, 'read', mebibyte, 10_000);
     first!();
     expect(await second).toBeDefined();
+  });
+
+  test('says so in the log and the metrics if there is no room for a verified delivery in time', async () => {
+    const { ledger, telemetry, lines } = createLedger();
+    const endpoint = endpointCaller('payments', 'we_1');
+    const wait = () => ledger.awaitRoom(endpoint, 'read', 100 * mebibyte, 5);
+    expect(await wait()).toBeDefined();
+    expect(lines).toEqual([]);
+    expect(await wait()).toBeUndefined();
+    expect(await scrape(telemetry.metrics, 'trivium_memory_refused_total{kind="read"}')).toBe(1);
+    expect(lines.join('')).toMatch(/"caller":"endpoint payments we_1".*holds too much memory/);
   });
 });
