@@ -381,7 +381,10 @@ export type Payment = Node & {
   readonly revision: Scalars['SafeInt']['output'];
   /** The status in the service's own words: free text, passed through. */
   readonly status?: Maybe<Scalars['String']['output']>;
-  /** The time of the newest event: its `created`, as a date-time in UTC. */
+  /**
+   * The time of the newest event: its `created`, as a date-time in UTC. If that is outside the years 0 to 9999, when this
+   * gateway received the event.
+   */
   readonly updatedAt: Scalars['DateTime']['output'];
 };
 

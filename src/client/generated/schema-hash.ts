@@ -1,2 +1,2 @@
 /** By which a client knows whether the gateway has the schema that it was built with. */
-export const schemaHash = '6337dec0db9769e6';
+export const schemaHash = '9b655363824beafc';

@@ -46,13 +46,14 @@ export function createPaymentFamily(options: PaymentFamilyOptions): WebhookFamil
     rotates: true, // `v0` is signed with the previous secret (`apis/webhooks.md` §5)
     parse(event, receivedAt) {
       const read = types.has(event.type) ? readPaymentEvent(event, receivedAt, createdUnit) : null;
+      const created = readCreated(event.created);
       return {
         apiVersion: textOrNull(event.api_version),
         known: read && {
           entityId: read.paymentId,
           event: { ...read, data: null } satisfies PaymentEvent,
           text: JSON.stringify(read),
-          undated: readCreated(event.created) === undefined,
+          undated: created === undefined || createdTime(created, createdUnit) === undefined,
         },
       };
     },
@@ -109,15 +110,17 @@ const firstMoment = Date.parse('0000-01-01T00:00:00.000Z');
 const lastMoment = Date.parse('9999-12-31T23:59:59.999Z');
 
 /**
- * The date-time in UTC that a raw `created` stands for, as exact as the number. A time outside the years 0000 to 9999
- * is clamped to them, so that every number can be written as a date-time.
+ * The date-time in UTC that a raw `created` stands for, as exact as the number. Undefined outside the years 0000 to 9999:
+ * the unit is most likely another, and a time at their end would stay the newest once that is corrected.
  */
-export function createdTime(created: number, unit: CreatedUnit): string {
+export function createdTime(created: number, unit: CreatedUnit): string | undefined {
   const size = Math.abs(created);
   if (unit === 'auto' && size >= microsFrom) return microTime(created);
   const inSeconds = unit === 'auto' ? size < leastEpochMs : unit === 's';
   const milliseconds = inSeconds ? created * 1000 : created;
-  return new Date(Math.min(Math.max(milliseconds, firstMoment), lastMoment)).toISOString();
+  return milliseconds < firstMoment || milliseconds > lastMoment
+    ? undefined
+    : new Date(milliseconds).toISOString();
 }
 
 function microTime(created: number): string {
@@ -165,7 +168,8 @@ export type Payments = Entities<Payment, PaymentFilter, PaymentEvent>;
 
 /**
  * Folds events into the same state in whatever order they come: an older event never overwrites the value of a newer
- * one, equal times are settled by log order, and an absent field erases nothing. `unit` is that of `created`.
+ * one, equal times are settled by log order, and an absent field erases nothing. `unit` is that of `created`; of an event
+ * without a time in it, the time of receipt counts.
  */
 export function createPaymentFold({
   unit,
@@ -174,7 +178,8 @@ export function createPaymentFold({
 }): Fold<PaymentEvent, PaymentState> {
   return {
     ...stateTable,
-    apply: (before, event, seq) => applyEvent(before, event, createdTime(event.created, unit), seq),
+    apply: (before, event, seq) =>
+      applyEvent(before, event, createdTime(event.created, unit) ?? event.receivedAt, seq),
     toRow,
   };
 }

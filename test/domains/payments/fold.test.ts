@@ -72,6 +72,16 @@ describe('the fold of payments', () => {
     expect(toPayment(inMillis).updatedAt).toBe('2026-01-01T00:00:00.125Z');
   });
 
+  it('takes the time of receipt where `created` is no time, so that a corrected unit stops nothing', () => {
+    const [first, second] = ['2026-01-01T00:00:01.000Z', '2026-01-01T00:00:02.000Z'];
+    const at = (status: string, receivedAt: string) =>
+      paymentEvent({ status, created: Date.parse(receivedAt), receivedAt });
+    const misread = createPaymentFold({ unit: 's' }).apply(undefined, at('old', first), 1);
+    expect(toPayment(misread).updatedAt).toBe(first);
+    const corrected = createPaymentFold({ unit: 'ms' }).apply(misread, at('new', second), 2);
+    expect(toPayment(corrected)).toMatchObject({ status: 'new', updatedAt: second });
+  });
+
   it('accepts every safe integer as a time', () => {
     fc.assert(
       fc.property(fc.maxSafeInteger(), fc.constantFrom('auto', 's', 'ms'), (created, unit) => {

@@ -1,16 +1,22 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { EventBody } from '../../../src/events/webhooks/request.js';
-import { createdTime, createPaymentFamily, readPaymentEvent } from '../../../src/domains/payments/family.js';
+import {
+  createdTime,
+  createPaymentFamily,
+  readPaymentEvent,
+  type PaymentFamilyOptions,
+} from '../../../src/domains/payments/family.js';
 
 const receivedAt = '2026-01-02T03:04:05.678Z';
 const receivedMs = Date.parse(receivedAt);
-const family = createPaymentFamily({
+const options: PaymentFamilyOptions = {
   types: ['payment.succeeded', 'payment.refunded'],
   createdUnit: 'auto',
   toleranceSeconds: 300,
   skewSeconds: 300,
-});
+};
+const family = createPaymentFamily(options);
 
 function body(changes: Readonly<Record<string, unknown>> = {}): EventBody {
   return {
@@ -159,7 +165,10 @@ describe('created', () => {
     [1_767_323_045, 'ms', '1970-01-21T10:55:23.045Z'],
     [1_767_323_045_678, 'auto', '2026-01-02T03:04:05.678Z'],
     [1_767_323_045_678_009, 'auto', '2026-01-02T03:04:05.678009Z'],
-    [1_767_323_045_678_009, 'ms', '9999-12-31T23:59:59.999Z'],
+    [253_402_300_799, 's', '9999-12-31T23:59:59.000Z'],
+    [253_402_300_800, 's', undefined],
+    [1_767_323_045_678_009, 'ms', undefined],
+    [-99_999_999_999, 'auto', undefined],
     [99_999_999_999, 'auto', '5138-11-16T09:46:39.000Z'],
     [100_000_000_000, 'auto', '1973-03-03T09:46:40.000Z'],
     [99_999_999_999_999, 'auto', '5138-11-16T09:46:39.999Z'],
@@ -175,13 +184,25 @@ describe('created', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1e14, max: Number.MAX_SAFE_INTEGER }), fc.boolean(), (size, isBefore) => {
         const created = isBefore ? -size : size;
-        const [whole, fraction] = createdTime(created, 'auto').slice(0, -1).split('.');
+        const [whole, fraction] = createdTime(created, 'auto')!.slice(0, -1).split('.');
         expect(Date.parse(`${whole}Z`) * 1000 + Number(fraction)).toBe(created);
       }),
     );
   });
 
-  test('always becomes a valid date-time, in the order of the numbers', () => {
+  test('that is no time in the unit stays as it is, and the time of receipt counts', () => {
+    const inSeconds = createPaymentFamily({ ...options, createdUnit: 's' });
+    for (const [created, undated] of [
+      [receivedMs, true],
+      [Math.floor(receivedMs / 1000), false],
+    ] as const)
+      expect(inSeconds.parse(body({ created }), receivedAt).known).toMatchObject({
+        event: { created },
+        undated,
+      });
+  });
+
+  test('becomes a valid date-time, in the order of the numbers, or none', () => {
     fc.assert(
       fc.property(
         fc.maxSafeInteger(),
@@ -189,9 +210,11 @@ describe('created', () => {
         fc.constantFrom('s', 'ms'),
         (one, other, unit) => {
           const [earlier, later] = [Math.min(one, other), Math.max(one, other)];
-          expect(createdTime(earlier, unit) <= createdTime(later, unit)).toBe(true);
+          const times = [createdTime(earlier, unit) ?? '', createdTime(later, unit) ?? '~'];
+          expect(times).toEqual(times.toSorted());
           for (const created of [earlier, later])
-            for (const each of [unit, 'auto'] as const) expect(createdTime(created, each)).toMatch(/^\d{4}-/);
+            for (const each of [unit, 'auto'] as const)
+              expect(createdTime(created, each) ?? receivedAt).toMatch(/^\d{4}-/);
         },
       ),
     );
