@@ -45,7 +45,8 @@ export function createPaymentFamily(options: PaymentFamilyOptions): WebhookFamil
     },
     rotates: true, // `v0` is signed with the previous secret (`apis/webhooks.md` §5)
     parse(event, receivedAt) {
-      const read = types.has(event.type) ? readPaymentEvent(event, receivedAt, createdUnit) : null;
+      const hasKnownType = types.has(event.type);
+      const read = hasKnownType ? readPaymentEvent(event, receivedAt, createdUnit) : null;
       const created = readCreated(event.created);
       return {
         apiVersion: textOrNull(event.api_version),
@@ -55,6 +56,7 @@ export function createPaymentFamily(options: PaymentFamilyOptions): WebhookFamil
           text: JSON.stringify(read),
           undated: created === undefined || createdTime(created, createdUnit) === undefined,
         },
+        unnamed: hasKnownType && !read,
       };
     },
   };

@@ -40,7 +40,10 @@ export function createShipmentFamily({ skewSeconds }: { readonly skewSeconds: nu
     },
     rotates: false,
     typeHeader: 'shipping-event',
-    parse: (event, receivedAt) => ({ apiVersion: null, known: readKnown(event, receivedAt) }),
+    parse(event, receivedAt) {
+      const known = readKnown(event, receivedAt);
+      return { apiVersion: null, known, unnamed: !known && stageOf.has(event.type) };
+    },
   };
 }
 

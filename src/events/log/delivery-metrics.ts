@@ -21,7 +21,7 @@ export function createDeliveryMetrics(telemetry: Telemetry): (delivery: Delivery
     if (isNew) told.add(type);
     log[isNew ? 'info' : 'debug'](
       about(delivery),
-      'an event of an unknown kind was stored but not processed',
+      'an event of an unknown type was stored but not processed',
     );
   }
 
@@ -35,7 +35,9 @@ export function createDeliveryMetrics(telemetry: Telemetry): (delivery: Delivery
     if (shown === 'altered') tell('a duplicate of an event has a different body');
     if (outcome !== 'stored') return;
     if (known?.undated) tell('an event has no readable timestamp: its time of receipt is used');
-    if (!known) tellSkipped(delivery);
+    if (delivery.unnamed)
+      tell('an event of a known type was stored but not processed: it lacks the id of what it is about');
+    else if (!known) tellSkipped(delivery);
   };
 }
 

@@ -15,6 +15,8 @@ export interface Delivery {
   readonly signedAt?: number | undefined;
   /** Null for an event that is stored but skipped: it changes no state, and no subscriber gets it. */
   readonly known: Known | null;
+  /** Whether it is skipped only because it lacks the id of what it is about: its type is known. */
+  readonly unnamed?: boolean;
 }
 
 /** What a domain knows of an event. */

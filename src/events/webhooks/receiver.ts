@@ -192,15 +192,11 @@ export class Receiver {
     if ('code' in reading) throw new Refusal(400, reading.code, reading.message);
     checkTypeHeader(family, request, reading.type);
     return {
+      ...reading,
       family: family.name,
       endpointId: request.endpointId,
-      eventId: reading.eventId,
-      type: reading.type,
-      apiVersion: reading.apiVersion,
-      body: reading.body,
       receivedAt,
       signedAt: signedAt(headerValues(request, family.scheme.header)),
-      known: reading.known,
     };
   }
 

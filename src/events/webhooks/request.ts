@@ -133,9 +133,12 @@ export function readEvent(body: Uint8Array): ReadBody | BodyFault {
 }
 
 /** What the body of a delivery says. */
-export type Reading = Pick<Delivery, 'eventId' | 'type' | 'body' | 'apiVersion' | 'known'>;
-/** Reads what a family knows of an event, as `WebhookFamily.parse`. */
-type Parse = (event: EventBody, receivedAt: string) => Pick<Delivery, 'apiVersion' | 'known'>;
+export type Reading = Pick<Delivery, 'eventId' | 'type' | 'body' | 'apiVersion' | 'known' | 'unnamed'>;
+/** Reads what a domain knows of an event; `known` is null for one that is stored but skipped. */
+export type Parse = (
+  event: EventBody,
+  receivedAt: string,
+) => Pick<Reading, 'apiVersion' | 'known' | 'unnamed'>;
 
 /** Reads the body of a delivery, of which its family has `parse` read the event. */
 export function readDelivery(parse: Parse, body: Uint8Array, receivedAt: string): Reading | BodyFault {

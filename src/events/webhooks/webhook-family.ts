@@ -1,5 +1,4 @@
-import type { EventBody } from './request.js';
-import type { Delivery } from './delivery.js';
+import type { Parse } from './request.js';
 import type { SignatureScheme } from './signature.js';
 
 /** A family of webhooks, as its domain describes it. */
@@ -16,8 +15,7 @@ export interface WebhookFamily {
   readonly rotates: boolean;
   /** A header (in lower case) that, if present, must repeat the signed `type`. */
   readonly typeHeader?: string;
-  /** What the domain knows of an event; `known` is null for one that is stored but skipped. */
-  parse(event: EventBody, receivedAt: string): Pick<Delivery, 'apiVersion' | 'known'>;
+  readonly parse: Parse;
 }
 
 /** A subscription or endpoint that webhooks are sent to. */

@@ -35,6 +35,7 @@ test('parses an event as documented', () => {
   expect(family.parse(body(), receivedAt)).toEqual({
     apiVersion: null,
     known: { entityId: 'shp_1', event, undated: false },
+    unnamed: false,
   });
 });
 

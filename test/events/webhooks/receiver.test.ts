@@ -437,6 +437,24 @@ describe('accepted deliveries', () => {
     expect(lines.join('')).toContain('"family":"payments"');
   });
 
+  test('are told apart in the log if they are skipped: by an unknown type, or by no id', async () => {
+    const message =
+      'an event of a known type was stored but not processed: it lacks the id of what it is about';
+    for (const [endpoint, body] of [
+      [shipment, shipmentBody({ data: {} })],
+      [payment, paymentBody({ data: {} })],
+    ] as const) {
+      lines.length = 0;
+      expect(await post(endpoint(body))).toMatchObject(accepted);
+      expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([{ level: 40, msg: message }]);
+    }
+    lines.length = 0;
+    expect(await post(shipment(shipmentBody({ type: 'shipment.sunk' })))).toMatchObject(accepted);
+    expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
+      { level: 30, msg: 'an event of an unknown type was stored but not processed', type: 'shipment.sunk' },
+    ]);
+  });
+
   test('may have unknown members, however deep', async () => {
     const head = (await log.bounds()).head;
     const deep = '['.repeat(200_000) + ']'.repeat(200_000);
