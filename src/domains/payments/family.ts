@@ -43,6 +43,7 @@ export function createPaymentFamily(options: PaymentFamilyOptions): WebhookFamil
       ...(toleranceSeconds === null ? {} : { maxAge: toleranceSeconds }),
       maxAhead: skewSeconds,
     },
+    ageSetting: 'PAYMENT_TIMESTAMP_TOLERANCE_SECONDS',
     rotates: true, // `v0` is signed with the previous secret (`apis/webhooks.md` §5)
     parse(event, receivedAt) {
       const hasKnownType = types.has(event.type);

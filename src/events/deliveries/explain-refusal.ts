@@ -63,7 +63,7 @@ const explanations: Readonly<Record<string, Explain>> = {
   SIGNATURE_MALFORMED: (refused) => `The signature header cannot be read: ${malformation(refused)}.`,
   SIGNATURE_TOO_OLD: (refused, genuine) =>
     `It was signed ${ageOf(refused)} s ago, and at most ${refused.family.scheme.maxAge} s are accepted: the sender's ` +
-    `clock is behind, or the delivery was held back. ${alsoSigned(refused, genuine)}`,
+    `clock is behind, or the delivery was held back${orRepeated(refused)}. ${alsoSigned(refused, genuine)}`,
   SIGNATURE_TOO_FAR_AHEAD: (refused, genuine) =>
     `It was signed ${-ageOf(refused)} s in the future, and at most ${refused.family.scheme.maxAhead} s are accepted: ` +
     `the sender's clock is ahead, or this machine's is behind. ${alsoSigned(refused, genuine)}`,
@@ -94,6 +94,10 @@ function malformation({ request, family: { scheme } }: Refused): string {
 
 function ageOf({ request, family: { scheme }, now }: Refused): number {
   return Math.floor(now / 1000) - signedSeconds(headerValues(request, scheme.header));
+}
+
+function orRepeated({ family: { ageSetting } }: Refused): string {
+  return ageSetting ? `, or the sender repeats deliveries with their first time: see ${ageSetting}` : '';
 }
 
 function alsoSigned({ body }: Refused, genuine: boolean): string {

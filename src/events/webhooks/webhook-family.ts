@@ -8,6 +8,8 @@ export interface WebhookFamily {
   /** The setting that lists its endpoints and their secrets, such as `SHIPMENT_WEBHOOKS`; faults name it. */
   readonly setting: string;
   readonly scheme: SignatureScheme;
+  /** The setting of the scheme's `maxAge`; absent if the service's documents fix it. */
+  readonly ageSetting?: string;
   /**
    * Whether a secret may be rotated while the gateway runs, by others than its operator; the one it replaces then stays
    * valid for a while.
