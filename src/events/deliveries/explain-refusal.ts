@@ -85,8 +85,7 @@ function malformation({ request, family: { scheme } }: Refused): string {
   const headers = headerValues(request, scheme.header);
   if (headers.length > 1) return `it was sent ${headers.length} times`;
   const read = readElements(headers[0]!);
-  if (!('fault' in read) || read.fault === 'digits')
-    return '`t`, the time of signing, is not in plain decimal digits';
+  if (!('count' in read)) return '`t`, the time of signing, is not in plain decimal digits';
   const { fault, count } = read;
   if (fault === 'elements') return `it has ${count} elements, and at most ${maxElements} are accepted`;
   return `it has ${count === 0 ? 'no' : count} \`t\`, the time of signing`;
