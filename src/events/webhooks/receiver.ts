@@ -177,7 +177,7 @@ export class Receiver {
       if (!(err instanceof TooManyWaiting))
         this.#warn('webhook secrets could not be reloaded', () => ({ err, family: name }), name);
       // The sender must retry: it may have signed with a rotated secret that is not known here yet.
-      if (rotates) throw unavailable();
+      if (rotates) throw unavailable('The signature could not be checked now; send it again later.');
       return undefined;
     }
   }
@@ -247,10 +247,8 @@ function checkTypeHeader({ typeHeader }: WebhookFamily, request: WebhookRequest,
     throw new Refusal(400, 'TYPE_MISMATCH', `The header ${typeHeader} differs from the signed type.`);
 }
 
-function unavailable(): Refusal {
-  return new Refusal(503, 'UNAVAILABLE', 'The event could not be stored; send it again later.', {
-    'retry-after': retryAfterSeconds,
-  });
+function unavailable(message = 'The event could not be stored; send it again later.'): Refusal {
+  return new Refusal(503, 'UNAVAILABLE', message, { 'retry-after': retryAfterSeconds });
 }
 
 function toAnswer(
