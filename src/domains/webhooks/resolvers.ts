@@ -1,8 +1,8 @@
 import { hasGrant, requireGrant, type OperationContext } from '../../graphql/caller.js';
-import { GatewayError } from '../../graphql/errors.js';
 import type { Resolvers, WebhookDeliveryFilter, WebhookFamily } from '../../generated/resolvers.js';
 import { rowConnection, type RowQuery } from '../../graphql/connection.js';
 import { toGlobalId } from '../../graphql/global-id.js';
+import { checkListLength } from '../../graphql/list-length.js';
 import type { CursorContext } from '../../graphql/cursors.js';
 import type { Deliveries } from '../../events/deliveries/deliveries.js';
 import { isWanted, type DeliveryFilter } from '../../events/deliveries/delivery-pages.js';
@@ -77,8 +77,8 @@ export const webhookNodes = {
 
 /** The filter, checked; `BAD_USER_INPUT` for lists that are too long. */
 function toFilter({ family, endpointIds, outcomes, types }: WebhookDeliveryFilter): DeliveryFilter {
-  checkLength('endpointIds', endpointIds);
-  checkLength('types', types);
+  checkListLength('endpointIds', endpointIds, maxDeliveryValues);
+  checkListLength('types', types, maxDeliveryValues);
   return {
     family: family?.toLowerCase(),
     endpointIds: endpointIds ?? undefined,
@@ -88,15 +88,7 @@ function toFilter({ family, endpointIds, outcomes, types }: WebhookDeliveryFilte
 }
 
 /** How many values a list of a filter of deliveries may have. */
-export const maxValues = 100;
-
-function checkLength(name: string, values: readonly string[] | null | undefined): void {
-  if (values && values.length > maxValues)
-    throw new GatewayError(
-      'BAD_USER_INPUT',
-      `\`${name}\` has ${values.length} values; at most ${maxValues} are allowed.`,
-    );
-}
+export const maxDeliveryValues = 100;
 
 /** The enum's values are the names of the families in capitals. */
 function toFamily(family: string): WebhookFamily {

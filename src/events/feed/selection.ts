@@ -1,4 +1,4 @@
-import { GatewayError } from '../../graphql/errors.js';
+import { checkListLength } from '../../graphql/list-length.js';
 import type { LogEntry } from '../log/log.js';
 
 /** The entries for which `keyOf` returns one of these values. */
@@ -18,7 +18,7 @@ export interface Interest {
 }
 
 /** In one list of a filter: each value takes up memory for as long as its subscription lasts. */
-export const maxValues = 1_000;
+export const maxUpdateValues = 1_000;
 
 /** For each member of a filter, by name: what an entry is compared by, and the values wanted. */
 type Filter = Readonly<
@@ -32,11 +32,7 @@ type Filter = Readonly<
 export function selections(filter: Filter): readonly Selection[] {
   return Object.entries(filter).flatMap(([name, [keyOf, values]]) => {
     if (values == null) return [];
-    if (values.length > maxValues)
-      throw new GatewayError(
-        'BAD_USER_INPUT',
-        `\`${name}\` has ${values.length} values; at most ${maxValues} are allowed.`,
-      );
+    checkListLength(name, values, maxUpdateValues);
     return { keyOf, values: new Set(values) };
   });
 }

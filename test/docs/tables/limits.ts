@@ -3,8 +3,8 @@ import { callsAtOnce as bookingsAtOnce } from '../../../src/domains/appointments
 import { callsAtOnce, callsPerHour, signInsAtOnce } from '../../../src/domains/notes/service/client.js';
 import { maxCalls, maxMebibytes } from '../../../src/domains/notes/paging/note-lists.js';
 import { maxScannedNotes } from '../../../src/domains/notes/paging/pager.js';
-import { maxValues as maxDeliveryValues } from '../../../src/domains/webhooks/resolvers.js';
-import { maxValues } from '../../../src/events/feed/selection.js';
+import { maxDeliveryValues } from '../../../src/domains/webhooks/resolvers.js';
+import { maxUpdateValues } from '../../../src/events/feed/selection.js';
 import { maxBodyBytes } from '../../../src/lib/body-limit.js';
 import { defaultPageSize, maxEntities, maxPageSize } from '../../../src/graphql/page-size.js';
 import {
@@ -78,7 +78,7 @@ const operations = [
   ['values in lists of variables', count(maxRequestValues), tooComplex],
   [
     'values in a list of a filter',
-    `${count(maxValues)}; ${maxDeliveryValues} for webhook deliveries`,
+    `${count(maxUpdateValues)}; ${maxDeliveryValues} for webhook deliveries`,
     badInput,
   ],
 ];
