@@ -4,6 +4,7 @@ import {
   OperationTypeNode,
   type ExecutionArgs,
   type ExecutionResult,
+  type FormattedExecutionResult,
   type GraphQLFormattedError,
   type GraphQLSchema,
   type OperationDefinitionNode,
@@ -177,7 +178,7 @@ async function run(
   operationMetrics.answered(how, contextValue, { data: executed.data, errors: result.errors });
   const extensions = costReport(request.headers[costHeader], contextValue);
   answer.tell(rateLimitHeaders(contextValue.rateLimits()));
-  if (result.data === undefined) return answer.refuseAll(result.errors ?? [], extensions);
+  if (isRefusal(result)) return refuse(options, answer, result.errors ?? [], extensions);
   const whole = extensions ? { ...result, extensions } : result;
   const parts = await answerParts(whole, breathe, (bytes) => work.memory.keep(bytes));
   if (parts) return stream.answer(parts, breathe);
@@ -225,17 +226,27 @@ async function follow(
 
 /** Refuses an operation for these errors, as clients may see them, with what is known of it. */
 function refuseBy(
-  { rules, callers, operationMetrics }: StreamOptions,
+  options: StreamOptions,
   answer: Answer,
   errors: readonly unknown[],
   context: Partial<Context>,
   operation?: OperationDefinitionNode,
 ): void {
+  const { rules, operationMetrics } = options;
   const shown = errors.map((error) => rules.show(error, context));
-  const { headers, method } = answer.request;
-  const extensions = costReport(headers[costHeader], context);
   operationMetrics.refused('stream', shown);
   operationMetrics.note({ transport: 'stream', type: operation?.operation, operation }, context, shown);
+  refuse(options, answer, shown, costReport(answer.request.headers[costHeader], context));
+}
+
+/** Refuses for these errors, and tells whoever has to sign in what is wrong with their credentials. */
+function refuse(
+  { callers }: StreamOptions,
+  answer: Answer,
+  shown: readonly GraphQLFormattedError[],
+  extensions?: object,
+): void {
+  const { headers, method } = answer.request;
   const message = shown.some(isUnauthenticated) ? callers.signInFirst(headers, method === 'GET') : undefined;
   answer.refuseAll(
     message === undefined
@@ -243,6 +254,13 @@ function refuseBy(
       : shown.map((error) => (isUnauthenticated(error) ? { ...error, message } : error)),
     extensions,
   );
+}
+
+/** Whether a result is a refusal: without `data`, or without any since its caller may not have it. */
+function isRefusal({ data, errors = [] }: FormattedExecutionResult): boolean {
+  const isDenied = (error: GraphQLFormattedError) =>
+    isUnauthenticated(error) || error.extensions?.['code'] === 'FORBIDDEN';
+  return data === undefined || (data === null && errors.some(isDenied));
 }
 
 function isUnauthenticated({ extensions }: GraphQLFormattedError): boolean {

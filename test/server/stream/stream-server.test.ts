@@ -225,12 +225,17 @@ describe('what is refused for good has a status', () => {
     expect([status, codesIn(await text(response))]).toEqual([410, ['CURSOR_EXPIRED']]);
   });
 
-  test('a caller without a session, or without the grant', async () => {
-    const { status, response } = await open(updates, {}, { authorization: 'Bearer none' });
-    expect([status, codesIn(await text(response))]).toEqual([401, ['UNAUTHENTICATED']]);
-    const session = await testbed.signIn(nobody);
-    expect((await open(updates, {}, { authorization: `Bearer ${session}` })).status).toBe(403);
-  });
+  test.each([updates, '{ viewer { email } shipments { nodes { id } } }'])(
+    'a caller without a session, or without the grant, who asks %s',
+    async (query) => {
+      const { status, response } = await open(query, {}, { authorization: 'Bearer none' });
+      const refusal = await text(response);
+      expect([status, codesIn(refusal)]).toEqual([401, ['UNAUTHENTICATED']]);
+      expect(refusal).toContain('Sign in first: `authorization` is not');
+      const session = await testbed.signIn(nobody);
+      expect((await open(query, {}, { authorization: `Bearer ${session}` })).status).toBe(403);
+    },
+  );
 
   test.each([
     ['a mutation', { query: 'mutation { signOut { signedOut } }' }, 'BAD_USER_INPUT'],
@@ -261,6 +266,17 @@ function post(members: object): Promise<Response> {
   const headers = { ...bearer(), 'content-type': 'application/json' };
   return fetch(`${testbed.url}/graphql/stream`, { method: 'POST', headers, body: JSON.stringify(members) });
 }
+
+test('a query that is answered in part, or fails for another reason, is a result', async () => {
+  const anonymous = { authorization: 'Bearer none' };
+  const inPart = await open('{ viewer { email } shipment(shipmentId: "none") { id } }', {}, anonymous);
+  expect((await inPart.nextOf('next')).data).toMatch(
+    /UNAUTHENTICATED.*"data":\{"viewer":null,"shipment":null\}/,
+  );
+  onTestFinished(testbed.sandbox.faults.add({ service: 'notes', act: { kind: 'refuse' } }));
+  const failed = await open('{ notes { nodes { id } } }');
+  expect((await failed.nextOf('next')).data).toMatch(/UPSTREAM_UNAVAILABLE.*"data":null/);
+});
 
 test('an empty name of an operation is none, by POST too', async () => {
   const response = await post({ query: 'query Q { __typename }', operationName: '' });
