@@ -96,7 +96,6 @@ export function createPager(): Pager {
       const answer = await list.read({ limit: each, cursor });
       if ('refused' in answer) {
         if (tooLong.includes(answer.refused)) throw invalidQuery(list.filter);
-        if (answer.refused !== 400) throw unusable('refused to list notes');
         continue;
       }
       // A page that is too large says nothing about the limit that the service accepts for others.

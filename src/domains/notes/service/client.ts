@@ -70,6 +70,7 @@ export interface NotesClient {
   ): Promise<IssuedToken | 'WRONG_CREDENTIALS'>;
   /** With a `network` as for `signIn`: whose token it is is not known yet. */
   me(token: string, signal?: Signal, network?: string): Promise<Profile>;
+  /** Refused only with a status that may be about the query. */
   list(token: string, query: PageQuery, signal?: Signal): Promise<ListedPage | Refused>;
   tags(token: string, signal?: Signal): Promise<readonly Tag[]>;
   create(token: string, note: NewNote, signal?: Signal): Promise<Note | Refused>;
@@ -90,6 +91,8 @@ export const callsAtOnce = 8;
 export const signInsAtOnce = 16;
 const defaultTokenFields = ['access_token', 'accessToken', 'token'];
 const wrongCredentials: readonly number[] = [400, 401, 403, 422];
+/** Refusals of a list that may be about its parameters (`apis/notes.md` §7), or the length of the address that has them. */
+const ofQuery: readonly number[] = [400, 414, 431];
 
 const abandoned = () => new UpstreamError('notes', 'abandoned');
 
@@ -160,10 +163,9 @@ class RestNotesClient implements NotesClient {
   }
 
   list(token: string, query: PageQuery, signal?: Signal): Promise<ListedPage | Refused> {
-    return this.#read(
-      this.#pages,
-      { path: `/notes?${parametersOf(query)}`, token, signal },
-      orRefused(readListed),
+    const request = { path: `/notes?${parametersOf(query)}`, token, signal };
+    return this.#read(this.#pages, request, (answer) =>
+      ofQuery.includes(answer.status) ? { refused: answer.status } : orUnusable(readListed)(answer),
     );
   }
 
@@ -267,9 +269,14 @@ function orRefused<T>(read: ReadBody<T>): ReadAnswer<T | Refused> {
   return ({ status, body, bytes }) => (status < 300 ? read(body, bytes) : { refused: status });
 }
 
-/** For a call with no documented refusal: every answer but a success counts as unusable. */
+/** For a call with no documented refusal: every answer but a success has failed, or counts as unusable. */
 function orUnusable<T>(read: ReadBody<T>): ReadAnswer<T> {
-  return ({ status, body, bytes }) => (status < 300 ? read(body, bytes) : undefined);
+  return ({ status, body, bytes }) => {
+    // Uncertain, as after any answer that is no use: the sign-ins that end so are counted.
+    if (faultOfCall(status) === 'failing')
+      throw new UpstreamError('notes', 'failing', { uncertain: true, cause: { status } });
+    return status < 300 ? read(body, bytes) : undefined;
+  };
 }
 
 function readListed(body: unknown, bytes: number): ListedPage | undefined {

@@ -180,7 +180,6 @@ test.each([
   [431, { tag: 'a' }, 'next', 'BAD_USER_INPUT'],
   [431, {}, 'next', 'UPSTREAM_INVALID_RESPONSE'],
   [400, { pinned: true }, undefined, 'UPSTREAM_INVALID_RESPONSE'],
-  [403, {}, 'next', 'UPSTREAM_INVALID_RESPONSE'],
 ])('a refusal with %i, given filter %j and cursor %s, is %s', async (status, filter, cursor, code) => {
   expect(await codeOf(createPager().read(refusing(status, filter), 20, cursor))).toBe(code);
 });

@@ -387,13 +387,15 @@ describe('an answer that apis/notes.md does not allow', () => {
     expect(lines.join('')).not.toContain(token);
   });
 
-  it.each<[string, number, (client: NotesClient) => Promise<unknown>]>([
-    ['GET /me', 403, (client) => client.me(token)],
-    ['POST /auth/token', 404, (client) => client.signIn('a', 'b', 'network')],
-  ])('is logged with its status: %s answered %i', async (_, status, make) => {
+  it.each<[string, number, string, (client: NotesClient) => Promise<unknown>]>([
+    ['GET /me', 403, 'misshapen', (client) => client.me(token)],
+    ['GET /notes', 403, 'misshapen', (client) => client.list(token, { limit: 1 })],
+    ['POST /auth/token', 404, 'misshapen', (client) => client.signIn('a', 'b', 'network')],
+    ['POST /auth/token', 408, 'failing', (client) => client.signIn('a', 'b', 'network')],
+  ])('is logged with its status: %s answered %i', async (_, status, reason, make) => {
     answer(status, secret);
-    await expect(make(notes)).rejects.toMatchObject({ reason: 'misshapen' });
-    expect(logged()).toMatchObject([{ reason: 'misshapen', status }]);
+    await expect(make(notes)).rejects.toMatchObject({ reason, uncertain: true });
+    expect(logged()).toMatchObject([{ reason, status }]);
   });
 
   it('is logged if its token cannot be sent in a header', async () => {
@@ -467,14 +469,20 @@ describe('a failing service', () => {
     expect(await notes.me(token)).toMatchObject({ email: 'demo@example.com' });
   });
 
-  it.each([403, 404, 409])(
-    'is reported as an invalid response if it answers %i for the user or the tags',
-    async (status) => {
-      answer(status, secret);
-      await expect(notes.me(token)).rejects.toMatchObject({ code: 'UPSTREAM_INVALID_RESPONSE' });
-      await expect(notes.tags(token)).rejects.toMatchObject({ code: 'UPSTREAM_INVALID_RESPONSE' });
-    },
-  );
+  it.each([
+    ...[403, 404, 405, 409].map((status) => [status, 'UPSTREAM_INVALID_RESPONSE'] as const),
+    ...[408, 421, 423, 425].map((status) => [status, unavailable] as const),
+  ])('is reported by a code if it answers %i to a read: %s', async (status, code) => {
+    answer(status, secret);
+    const reads = [notes.me(token), notes.tags(token), notes.list(token, { limit: 20 })];
+    await Promise.all(reads.map((read) => expect(read).rejects.toMatchObject({ code })));
+  });
+
+  it.each([400, 414, 431])('refuses a query, maybe, if it answers %i to a list', async (status) => {
+    answer(status, secret);
+    expect(await notes.list(token, { limit: 20 })).toEqual({ refused: status });
+    expect(lines).toEqual([]);
+  });
 });
 
 describe('a token', () => {
