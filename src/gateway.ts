@@ -192,7 +192,7 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
       },
       {
         me: async (token, signal) => toUser(await notesClient.me(token, signal)),
-        notes: createNotesAccess({ client: notesClient, cursors }),
+        notes: createNotesAccess({ client: notesClient, cursors, telemetry }),
         notesLimit: (token) => notesClient.limitOf(token),
         stored(signal) {
           const reads = new Reads(signal);

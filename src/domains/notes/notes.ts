@@ -2,6 +2,7 @@ import DataLoader from 'dataloader';
 import { foldCodePoints } from '../../lib/case-fold.js';
 import type { Connection, Edge } from '../../graphql/connection.js';
 import type { Cursors } from '../../graphql/cursors.js';
+import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import {
   type ConnectionSource,
   type ForwardPage,
@@ -63,9 +64,9 @@ interface Shared extends PageSource {
 
 /** Gives each operation its access. What one session has seen is never shown to another. */
 export function createNotesAccess(
-  options: Pick<Shared, 'client' | 'cursors'>,
+  options: Pick<Shared, 'client' | 'cursors'> & { readonly telemetry: Telemetry },
 ): (operation: NotesOperation) => NotesAccess {
-  const shared = { ...options, pager: createPager(), sightings: createSightings() };
+  const shared = { ...options, pager: createPager(options.telemetry), sightings: createSightings() };
   return (operation) => new OperationNotes(shared, operation);
 }
 

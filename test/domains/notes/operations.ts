@@ -42,17 +42,18 @@ const schema = makeExecutableSchema<NotesContext>({
 /** The notes service and a gateway's notes domain; `as` signs a user in, and returns a function that asks as them. */
 export async function startNotes() {
   const sandbox = await startSandbox({ demo: false });
+  const telemetry = createTelemetry('silent');
   const client = createNotesClient({
     baseUrl: `${sandbox.url}/notes/v1`,
     emailField: 'email',
     passwordField: 'password',
     tokenField: undefined,
     tokenLifetimeSeconds: 86_400,
-    telemetry: createTelemetry('silent'),
+    telemetry,
     clock: sandbox.clock,
   });
   const cursors = createCursors(createSealer([randomBytes(32)]));
-  const open = createNotesAccess({ client, cursors });
+  const open = createNotesAccess({ client, cursors, telemetry });
 
   async function as(email: string) {
     sandbox.notes.addUser({ email, password: 'secret', name: email });

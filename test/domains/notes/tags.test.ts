@@ -7,6 +7,7 @@ import type { NotesClient } from '../../../src/domains/notes/service/client.js';
 import { createCursors } from '../../../src/graphql/cursors.js';
 import { LightAbortController } from '../../../src/lib/async/abort.js';
 import { createSealer } from '../../../src/lib/sealer.js';
+import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
 
 test('fields with a cursor far down a long list of tags take no longer than one, with the first', async () => {
   const cursors = createCursors(createSealer([randomBytes(32)]));
@@ -19,7 +20,7 @@ test('fields with a cursor far down a long list of tags take no longer than one,
   const client = { tags: () => Promise.resolve(tags) } as Partial<NotesClient> as NotesClient;
   const caller = { sessionId: '', userId: 'u', email: '', grants: new Set<never>() };
   const operation = { ...caller, token: '', signal: new LightAbortController() };
-  const notes = createNotesAccess({ client, cursors })(operation);
+  const notes = createNotesAccess({ client, cursors, telemetry: createTelemetry('silent') })(operation);
   const after = cursors.seal({ connection: 'tags', userId: 'u' }, [nameAt(89_000), 89_000]);
   const info = { fieldNodes: [], fragments: {} } as Partial<GraphQLResolveInfo> as GraphQLResolveInfo;
   const before = process.cpuUsage();

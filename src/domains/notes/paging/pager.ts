@@ -1,4 +1,6 @@
 import { GatewayError } from '../../../graphql/errors.js';
+import { createWarnings } from '../../../lib/telemetry/rate-limited-log.js';
+import type { Telemetry } from '../../../lib/telemetry/telemetry.js';
 import { type Refused, UpstreamError } from '../../../upstream/errors.js';
 import type { NotePage } from '../service/responses.js';
 import type { PageQuery } from '../service/requests.js';
@@ -85,9 +87,27 @@ class AcceptedLimit {
   }
 }
 
-/** A pager that remembers which limit the service accepts. */
-export function createPager(): Pager {
+/** A pager that remembers which limit the service accepts. It logs why a list could not be read to its end. */
+export function createPager(telemetry: Pick<Telemetry, 'log'>): Pager {
   const accepted = new AcceptedLimit();
+  const warn = createWarnings(telemetry);
+
+  function unusable(what: string): GatewayError {
+    warn(`the notes service ${what}`);
+    return new GatewayError('UPSTREAM_INVALID_RESPONSE', `The notes service ${what}.`);
+  }
+
+  /** A 400 is an invalid query parameter (apis/notes.md §7): which one follows from what the client has sent. */
+  function invalidQuery({ tag }: NoteFilter, cursor?: string): GatewayError {
+    if (cursor !== undefined)
+      return new GatewayError(
+        'CURSOR_EXPIRED',
+        'The notes service no longer accepts this cursor: start again from the first page.',
+      );
+    if (tag !== undefined)
+      return new GatewayError('BAD_USER_INPUT', 'The notes service does not accept this tag.');
+    return unusable('refused to list notes');
+  }
 
   async function read(list: NoteList, limit: number, cursor?: string, isStart = true): Promise<Page> {
     const limits = accepted.upTo(limit);
@@ -165,20 +185,4 @@ export function isFiltered({ tag, pinned }: NoteFilter): boolean {
 export function orTooLarge(error: unknown): TooLarge {
   if (error instanceof UpstreamError && error.reason === 'oversized') return { tooLarge: error };
   throw error;
-}
-
-/** A 400 is an invalid query parameter (apis/notes.md §7): which one follows from what the client has sent. */
-function invalidQuery({ tag }: NoteFilter, cursor?: string): GatewayError {
-  if (cursor !== undefined)
-    return new GatewayError(
-      'CURSOR_EXPIRED',
-      'The notes service no longer accepts this cursor: start again from the first page.',
-    );
-  if (tag !== undefined)
-    return new GatewayError('BAD_USER_INPUT', 'The notes service does not accept this tag.');
-  return unusable('refused to list notes');
-}
-
-function unusable(what: string): GatewayError {
-  return new GatewayError('UPSTREAM_INVALID_RESPONSE', `The notes service ${what}.`);
 }

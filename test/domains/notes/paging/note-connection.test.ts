@@ -6,15 +6,17 @@ import { toNote } from '../../../../src/domains/notes/note.js';
 import { createPager, type NoteList } from '../../../../src/domains/notes/paging/pager.js';
 import { createCursors } from '../../../../src/graphql/cursors.js';
 import { createSealer } from '../../../../src/lib/sealer.js';
+import { createTelemetry } from '../../../../src/lib/telemetry/telemetry.js';
 import { createService, type End, noteOf, type Service, type ServiceOptions } from '../service.js';
 
 const cursors = createCursors(createSealer([randomBytes(32)]));
+const telemetry = createTelemetry('silent');
 const place = { connection: 'notes', userId: 'me' };
 const usual: ServiceOptions = { cursors: 'key', maxLimit: 100, aboveMax: 'reject', end: 'at once' };
 
 /** Reads pages of a list with a pager of its own, which has not yet learnt the service's maximum limit. */
 function reader(list: NoteList) {
-  const pager = createPager();
+  const pager = createPager(telemetry);
   return async (first: number, after?: string) => {
     const page = await noteConnection({ cursors, place, pager, list }, { first, after: after ?? null });
     const { edges, pageInfo } = page;
@@ -259,7 +261,7 @@ describe('a list that changes between two pages', () => {
         return { notes, nextCursor: end < order.length ? String(end) : undefined };
       },
     };
-    const pager = createPager();
+    const pager = createPager(telemetry);
     const source = { cursors, place, pager, list };
     const { pageInfo } = await noteConnection(source, { first: 3 });
     order = ['a', 'c', 'd', 'e', 'b', 'f'];

@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { GatewayError } from '../../../../src/graphql/errors.js';
 import {
   createPager,
@@ -6,8 +6,18 @@ import {
   type NoteList,
   type Page,
 } from '../../../../src/domains/notes/paging/pager.js';
+import { createTelemetry } from '../../../../src/lib/telemetry/telemetry.js';
 import { UpstreamError } from '../../../../src/upstream/errors.js';
 import { createService, noteOf, type Service, type ServiceOptions } from '../service.js';
+
+let lines: string[];
+const telemetry = createTelemetry('info', { write: (line) => void lines.push(line) });
+/** The messages in the log. */
+const logged = () => lines.map((line) => (JSON.parse(line) as { msg: string }).msg);
+
+beforeEach(() => {
+  lines = [];
+});
 
 const codeOf = (work: Promise<unknown>) =>
   work.then(
@@ -37,7 +47,7 @@ describe('the maximum limit', () => {
     async (maxLimit, found) => {
       const keys = Array.from({ length: 120 }, (_, index) => index);
       const service = createService(keys, { cursors: 'key', maxLimit, aboveMax: 'reject', end: 'at once' });
-      const pager = createPager();
+      const pager = createPager(telemetry);
       for (const _ of ['refused', 'refused again'])
         expect((await pager.read(service, 100)).limit).toBe(found);
       const before = service.calls;
@@ -54,7 +64,7 @@ describe('the maximum limit', () => {
       aboveMax: 'reject',
       end: 'at once',
     });
-    const pager = createPager();
+    const pager = createPager(telemetry);
     const refusingOnce = (): NoteList => {
       let isFirst = true;
       return {
@@ -77,7 +87,7 @@ describe('the maximum limit', () => {
     onTestFinished(() => void vi.useRealTimers());
     const keys = Array.from({ length: 120 }, (_, index) => index);
     const options = { cursors: 'key', maxLimit: 50, aboveMax: 'reject', end: 'at once' } as const;
-    const pager = createPager();
+    const pager = createPager(telemetry);
     const callsFor = async (maxLimit: number) => {
       const service = createService(keys, { ...options, maxLimit });
       const { limit } = await pager.read(service, 100);
@@ -102,7 +112,7 @@ describe('the maximum limit', () => {
   });
 
   test('is not inferred from a refusal that has another reason', async () => {
-    const pager = createPager();
+    const pager = createPager(telemetry);
     expect(await codeOf(pager.read(refusing(400), 100, 'gone'))).toBe('CURSOR_EXPIRED');
     const keys = Array.from({ length: 120 }, (_, index) => index);
     const service = createService(keys, {
@@ -137,24 +147,24 @@ describe('a page that is too large', () => {
     [20, 20, 3],
   ])('beyond %i notes is read with limit %i, in %i calls', async (most, limit, calls) => {
     const service = heavy(most);
-    expect((await createPager().read(service, 100)).limit).toBe(limit);
+    expect((await createPager(telemetry).read(service, 100)).limit).toBe(limit);
     expect(service.calls).toBe(calls);
   });
 
   test('is not requested twice with the same limit', async () => {
     const service = heavy(19);
-    expect(await codeOf(createPager().read(service, 50))).toBe('UPSTREAM_INVALID_RESPONSE');
+    expect(await codeOf(createPager(telemetry).read(service, 50))).toBe('UPSTREAM_INVALID_RESPONSE');
     expect(service.calls).toBe(2);
   });
 
   test('is an error if it is too large even with limit 20', async () => {
     const service = heavy(19);
-    expect(await codeOf(createPager().read(service, 100))).toBe('UPSTREAM_INVALID_RESPONSE');
+    expect(await codeOf(createPager(telemetry).read(service, 100))).toBe('UPSTREAM_INVALID_RESPONSE');
     expect(service.calls).toBe(3);
   });
 
   test('does not lower the limit of later reads, but a refused limit does', async () => {
-    const pager = createPager();
+    const pager = createPager(telemetry);
     expect((await pager.read(heavy(20), 100)).limit).toBe(20);
     expect((await pager.read(heavy(100), 100)).limit).toBe(100);
     for (const _ of ['refused', 'refused again'])
@@ -166,7 +176,7 @@ describe('a page that is too large', () => {
     'in the middle of a list hides no note, if cursors are of kind %s',
     async (cursors) => {
       const found = new Set<string>();
-      for await (const { notes } of createPager().walk(heavy(60, { cursors }, 120), 100))
+      for await (const { notes } of createPager(telemetry).walk(heavy(60, { cursors }, 120), 100))
         for (const { upstreamId } of notes) found.add(upstreamId);
       expect([...found].map(Number)).toEqual(keys);
     },
@@ -181,7 +191,10 @@ test.each([
   [431, {}, 'next', 'UPSTREAM_INVALID_RESPONSE'],
   [400, { pinned: true }, undefined, 'UPSTREAM_INVALID_RESPONSE'],
 ])('a refusal with %i, given filter %j and cursor %s, is %s', async (status, filter, cursor, code) => {
-  expect(await codeOf(createPager().read(refusing(status, filter), 20, cursor))).toBe(code);
+  expect(await codeOf(createPager(telemetry).read(refusing(status, filter), 20, cursor))).toBe(code);
+  expect(logged()).toEqual(
+    code === 'UPSTREAM_INVALID_RESPONSE' ? ['the notes service refused to list notes'] : [],
+  );
 });
 
 test.each([{}, { tag: 'a' }, { pinned: true }])(
@@ -190,10 +203,14 @@ test.each([{}, { tag: 'a' }, { pinned: true }])(
     const read: NoteList['read'] = async ({ cursor }) =>
       cursor === 'next' ? { refused: 400 } : { notes: [noteOf(1)], nextCursor: 'next' };
     for (const start of [undefined, 'start'])
-      expect(await codeOf(count(createPager().walk({ filter, read }, 20, start)))).toBe(
+      expect(await codeOf(count(createPager(telemetry).walk({ filter, read }, 20, start)))).toBe(
         'UPSTREAM_INVALID_RESPONSE',
       );
-    expect(await codeOf(count(createPager().walk({ filter, read }, 20, 'next')))).toBe('CURSOR_EXPIRED');
+    expect(await codeOf(count(createPager(telemetry).walk({ filter, read }, 20, 'next')))).toBe(
+      'CURSOR_EXPIRED',
+    );
+    const line = 'the notes service refused a cursor that it had just given';
+    expect(logged()).toEqual([line, line]);
   },
 );
 
@@ -204,7 +221,7 @@ describe('an endless series of pages', () => {
       filter: {},
       read: async () => ({ notes: rows((calls += 1)).map(noteOf), nextCursor: nextCursor(calls) }),
     };
-    return codeOf(count(createPager().walk(list, 20)));
+    return codeOf(count(createPager(telemetry).walk(list, 20)));
   };
 
   test.each([
@@ -218,6 +235,7 @@ describe('an endless series of pages', () => {
     ['each page has the same rows', String, () => [1, 2, 3]],
   ])('is an error: %s', async (_, nextCursor, rows) => {
     expect(await walk(nextCursor, rows)).toBe('UPSTREAM_INVALID_RESPONSE');
+    expect(logged()).toEqual(['the notes service returned an endless series of pages']);
   });
 
   test('is not assumed if the last page leads to itself', async () => {
@@ -236,7 +254,7 @@ describe('an endless series of pages', () => {
         nextCursor: cursor === '400' ? undefined : String(Number(cursor) + 1),
       }),
     };
-    expect(await count(createPager().walk(list, 20))).toBe(401);
+    expect(await count(createPager(telemetry).walk(list, 20))).toBe(401);
   });
 });
 
@@ -257,7 +275,7 @@ describe('empty pages', () => {
     };
   }
 
-  async function walk(list: NoteList, pager = createPager()) {
+  async function walk(list: NoteList, pager = createPager(telemetry)) {
     let notes = 0;
     let pages = 0;
     let last: Page | undefined;
