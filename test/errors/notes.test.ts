@@ -335,10 +335,25 @@ describe('a refused write', () => {
     }
   });
 
-  test.each([402, 403, 413, 422])('with %i is reported as data', async (status) => {
-    harness.sandbox.faults.add({ service: 'notes', method: 'POST', act: { kind: 'answer', status } });
-    expect(faultsOf(await ask(create, { title: 'T', content: 'C' }))).toEqual(['INVALID ']);
-    expect(harness.testbed.logged()).not.toContain(`"status":${status},"msg"`);
+  test.each([
+    ['createNote', 402, true],
+    ['createNote', 403, true],
+    ['createNote', 404, true],
+    ['createNote', 413, false],
+    ['createNote', 422, false],
+    ['deleteNote', 402, true],
+    ['deleteNote', 403, false],
+  ])('is reported as data: %s with %i, and logged: %s', async (mutation, status, isLogged) => {
+    const id = idOf(insert());
+    for (const method of ['POST', 'DELETE'])
+      harness.sandbox.faults.add({ service: 'notes', method, act: { kind: 'answer', status } });
+    const before = harness.testbed.logged().length;
+    const [query, input, expected] =
+      mutation === 'deleteNote'
+        ? [remove, { id }, 'INVALID id']
+        : [create, { title: 'T', content: 'C' }, 'INVALID '];
+    expect(faultsOf(await ask(query, input))).toEqual([expected]);
+    expect(harness.testbed.logged().slice(before).includes(`"status":${status},"msg"`)).toBe(isLogged);
   });
 });
 

@@ -93,6 +93,10 @@ const defaultTokenFields = ['access_token', 'accessToken', 'token'];
 const wrongCredentials: readonly number[] = [400, 401, 403, 422];
 /** Refusals of a list that may be about its parameters (`apis/notes.md` §7), or the length of the address that has them. */
 const ofQuery: readonly number[] = [400, 414, 431];
+/** Refusals of a write that blame the input, not who sends it or where. */
+const blamedOnInput: readonly number[] = [400, 409, 413, 422];
+/** A note that was made before may also be gone, or the user may only read it. */
+const blamedOnNote: readonly number[] = [...blamedOnInput, 403, 404];
 
 const abandoned = () => new UpstreamError('notes', 'abandoned');
 
@@ -216,13 +220,13 @@ class RestNotesClient implements NotesClient {
     return calls.share(token, path, start, signal);
   }
 
-  /** Logs a refusal that is no fault of what was written. */
-  #logFaultOfCall(status: number): void {
-    if (faultOfCall(status))
-      this.#options.telemetry.log.warn(
-        { status },
-        'the notes service refused a write for a reason other than its content',
-      );
+  /** Users are told only that their input was not accepted, though a wrong base address is for the log. */
+  #warnOfRefusal({ path }: UpstreamRequest, status: number): void {
+    if (status < 400 || (path === '/notes' ? blamedOnInput : blamedOnNote).includes(status)) return;
+    this.#options.telemetry.log.warn(
+      { status },
+      'the notes service refused a write, perhaps for a reason other than its content',
+    );
   }
 
   async #write<T>(
@@ -231,7 +235,7 @@ class RestNotesClient implements NotesClient {
   ): Promise<T | Refused> {
     try {
       return await this.#ask(request, (answer) => {
-        this.#logFaultOfCall(answer.status);
+        this.#warnOfRefusal(request, answer.status);
         return orRefused(readBody)(answer);
       });
     } finally {
