@@ -133,9 +133,10 @@ function orTooManyPinned(notes: NotesAccess, change: NoteChange, id?: string) {
   };
 }
 
-/** Whether a change pins a note although as many others are pinned as may be. */
+/** Whether a change pins a note although as many others are pinned as may be, as far as that can be found out. */
 async function exceedsPins(notes: NotesAccess, change: NoteChange, id?: string): Promise<boolean> {
-  return change.isPinned === true && notes.hasPinned(pinnedAtMost, id);
+  if (change.isPinned !== true) return false;
+  return (await notes.hasPinned(pinnedAtMost, id).catch(unlessSessionEnded)) === true;
 }
 
 const tooManyPinned = userError(

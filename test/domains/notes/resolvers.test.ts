@@ -477,6 +477,22 @@ describe('writing', () => {
     expect(data.createNote.errors).toEqual([{ code: 'INVALID', path: [] }]);
   });
 
+  test('reports a refusal though the pinned notes cannot be counted, but not to an ended session', async () => {
+    const answer = (method: string, status: number) =>
+      room.sandbox.faults.add({ service: 'notes', method, act: { kind: 'answer', status } });
+    const input = { title: 'T', content: 'C', isPinned: true };
+    const failing = answer('GET', 503);
+    const limiting = answer('POST', 429);
+    expect((await ask(create, { input })).errors).toEqual(['RATE_LIMITED']);
+    limiting();
+    answer('POST', 400);
+    const { data } = await ask(create, { input });
+    expect(data.createNote.errors).toEqual([{ code: 'INVALID', path: [] }]);
+    failing();
+    answer('GET', 401);
+    expect((await ask(create, { input })).errors).toEqual(['UNAUTHENTICATED']);
+  });
+
   test('names the input at fault, as far as known, if a write is refused', async () => {
     const refuse = () =>
       room.sandbox.faults.add({
