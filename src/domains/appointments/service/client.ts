@@ -62,6 +62,13 @@ const blamedOnGateway: Readonly<Record<number, FailureReason>> = {
   403: 'locked',
 };
 
+/** What the log says of a call that the token issuer refused for such a reason. */
+const refusals: Readonly<Partial<Record<FailureReason, string>>> = {
+  locked: 'the token issuer refused the client credentials or the scope',
+  misshapen: 'the token issuer does not take this call: check whether APPOINTMENTS_AUTH_URL is its address',
+  failing: 'the token issuer refused a call for now',
+};
+
 /** Of one user: so many hanging bookings delay nobody else's. */
 export const callsAtOnce = 16;
 /** The least time between two tokens that are replaced because of a 403. */
@@ -136,11 +143,10 @@ class RestAppointmentsClient implements AppointmentsClient {
       return readIssued(answer);
     });
     if ('token' in outcome) return outcome;
-    this.#options.telemetry.log.error(
-      { status: outcome.refused },
-      'the token issuer refused the client credentials or the scope',
-    );
-    throw new UpstreamError('issuer', 'locked');
+    const { refused: status } = outcome;
+    const reason = status === 404 ? 'misshapen' : (faultOfCall(status) ?? 'locked');
+    this.#options.telemetry.log.error({ status }, refusals[reason]);
+    throw new UpstreamError('issuer', reason);
   };
 
   /** A token. If none can be had, the error leaves no doubt that nothing was booked. */

@@ -300,6 +300,25 @@ describe('a failed booking', () => {
     expect(await client.book(appointment, 'usr_1')).toMatchObject({ booked: true });
   });
 
+  it.each([
+    [400, 'UPSTREAM_UNAVAILABLE', 'client credentials or the scope'],
+    [401, 'UPSTREAM_UNAVAILABLE', 'client credentials or the scope'],
+    [404, 'UPSTREAM_INVALID_RESPONSE', 'APPOINTMENTS_AUTH_URL'],
+    [405, 'UPSTREAM_INVALID_RESPONSE', 'APPOINTMENTS_AUTH_URL'],
+    [408, 'UPSTREAM_UNAVAILABLE', 'for now'],
+    [423, 'UPSTREAM_UNAVAILABLE', 'for now'],
+  ])(
+    'to which the token issuer answers %i is %s, and logged with its cause: %s',
+    async (status, code, cause) => {
+      misbehave('issuer', { kind: 'answer', status, body: secret });
+      expect(await failure()).toMatchObject({ code, uncertain: false });
+      const lines = log.split('\n').filter((line) => line.includes('"level":50'));
+      expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
+        { status, msg: expect.stringContaining(cause) },
+      ]);
+    },
+  );
+
   it('has the token issuer left alone for as long as its 429 says', async () => {
     misbehave('issuer', { kind: 'answer', status: 429, headers: { 'retry-after': '7' } });
     for (const _ of [1, 2, 3]) expect(await failure()).toMatchObject({ code: 'RATE_LIMITED', retryAfter: 7 });
