@@ -5,7 +5,7 @@ import { jsonIn } from '../lib/json.js';
 import type { Histogram } from '../lib/telemetry/metrics.js';
 import type { Telemetry } from '../lib/telemetry/telemetry.js';
 import { Compartment } from './bulkhead.js';
-import { createFailureLog, type LogFailure } from './failure-log.js';
+import { createFailureLog, type LogFailure, reasonOf } from './failure-log.js';
 import { Deadline } from './deadline.js';
 import { type Exchange, exchange, type Reply } from './transport.js';
 import { type FailureDetails, type FailureReason, UpstreamError, type UpstreamName } from './errors.js';
@@ -193,7 +193,7 @@ class UpstreamClient implements Upstream {
       }, caller);
     } catch (error) {
       this.#logFailure(sent, error, started);
-      failSpan(traced?.span, error instanceof UpstreamError ? error.reason : 'broken');
+      failSpan(traced?.span, reasonOf(error));
       throw error;
     } finally {
       memory?.release();
@@ -262,7 +262,7 @@ class UpstreamClient implements Upstream {
       },
       (error: unknown) => {
         if (error instanceof UpstreamError && !error.uncertain) account?.giveBack(takenAt);
-        this.#report(sent, error instanceof UpstreamError ? error.reason : 'broken', started);
+        this.#report(sent, reasonOf(error), started);
         throw error;
       },
     );

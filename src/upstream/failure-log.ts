@@ -1,3 +1,4 @@
+import { GatewayError } from '../graphql/errors.js';
 import type { Telemetry } from '../lib/telemetry/telemetry.js';
 import { createWarnings } from '../lib/telemetry/rate-limited-log.js';
 import type { Exchange } from './transport.js';
@@ -37,4 +38,10 @@ export function createFailureLog(telemetry: Pick<Telemetry, 'log'>): LogFailure 
     };
     warn('upstream call failed', about, reason);
   };
+}
+
+/** Why a call failed, in a word that is safe to show: the reason of an `UpstreamError`, or the code of another. */
+export function reasonOf(error: unknown): string {
+  if (error instanceof UpstreamError) return error.reason;
+  return error instanceof GatewayError ? error.code : 'broken';
 }

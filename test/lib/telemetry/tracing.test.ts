@@ -17,6 +17,7 @@ interface SentSpan {
   readonly parentSpanId?: string;
   readonly startTimeUnixNano: string;
   readonly endTimeUnixNano: string;
+  readonly status: { readonly message?: string };
   readonly links?: readonly { readonly spanId: string }[];
   readonly attributes: readonly { readonly key: string; readonly value: Record<string, unknown> }[];
 }
@@ -120,6 +121,30 @@ test('one over a stream does so, too, and a subscription has a span once it is e
     });
   const ours = () => collector.spans.filter((span) => span.traceId === traceId).map(({ name }) => name);
   await expect.poll(ours).toEqual(expect.arrayContaining(['query Q', 'GET notes', 'subscription S']));
+});
+
+test('a call that is refused since the session has ended is told from a broken connection', async () => {
+  const query = 'mutation ($input: SignInInput!) { signIn(input: $input) { sessionToken } }';
+  const ask = async (body: object, headers = {}) => {
+    const response = await fetch(`${gateway.url}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+    });
+    return (await response.json()) as { data: { signIn: { sessionToken: string } } };
+  };
+  const { data } = await ask({ query, variables: { input: demo } });
+  sandbox.notes.revokeTokens();
+  const traceId = '2cf7651916cd43dd8448eb211c80319e';
+  await ask(
+    { query: '{ tags { nodes { name } } }' },
+    {
+      authorization: `Bearer ${data.signIn.sessionToken}`,
+      traceparent: `00-${traceId}-b7ad6b7169203331-01`,
+    },
+  );
+  const calls = () => collector.spans.filter((span) => span.traceId === traceId && span.name === 'GET notes');
+  await expect.poll(calls).toMatchObject([{ status: { message: 'UNAUTHENTICATED' } }]);
 });
 
 test('an operation that is not sampled sends no span, and the service hears that its client’s trace is not', async () => {
