@@ -57,8 +57,8 @@ export interface ListedPage extends NotePage {
 
 /**
  * The notes service (`apis/notes.md`). Every call but `signIn` rejects with `SessionEnded` on a 401, and with an
- * `UpstreamError` if there is no usable answer. Equal reads that are in flight share one call; a read that begins after
- * a write has ended sees that write.
+ * `UpstreamError` if there is no usable answer. Equal reads with one token that are in flight share one call; a read that
+ * begins after a write with its token has ended sees that write.
  */
 export interface NotesClient {
   /** `network` is where the caller is: until they are known, it stands for them. */
