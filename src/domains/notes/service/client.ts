@@ -255,14 +255,14 @@ class RestNotesClient implements NotesClient {
   }
 }
 
-/** In the service's own names (`apis/notes.md` §4). */
-function parametersOf({ tag, pinned, limit, cursor }: PageQuery): URLSearchParams {
+/** In the service's own names (`apis/notes.md` §4); a blank is `%20`, which every service decodes, unlike `+`. */
+function parametersOf({ tag, pinned, limit, cursor }: PageQuery): string {
   const parameters = new URLSearchParams();
   if (tag !== undefined) parameters.set('tag', tag);
   if (pinned !== undefined) parameters.set('pinned', String(pinned));
   parameters.set('limit', String(limit));
   if (cursor !== undefined) parameters.set('cursor', cursor);
-  return parameters;
+  return parameters.toString().replaceAll('+', '%20');
 }
 
 /** Reads an answer; undefined if it is not as documented. */

@@ -120,6 +120,12 @@ describe('the calls of apis/notes.md §4', () => {
     expect(await notes.remove(token, made.upstreamId)).toEqual({ refused: 404 });
   });
 
+  it('find a tag that has blanks, which are sent so that any service decodes them', async () => {
+    const made = await notes.create(token, { title: 'T', content: 'C', tags: ['to do + more'] });
+    expect(await notes.list(token, { tag: 'to do + more', limit: 5 })).toMatchObject({ notes: [made] });
+    expect(sandbox.calls.at(-1)).toMatchObject({ path: '/notes?tag=to%20do%20%2B%20more&limit=5' });
+  });
+
   it('read the user and the tags', async () => {
     expect(await notes.me(token)).toMatchObject({ email: 'demo@example.com' });
     const tags = await notes.tags(token);
