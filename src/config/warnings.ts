@@ -32,6 +32,10 @@ const aliases: Readonly<Record<string, string>> = {
 /** As Kubernetes names the addresses of a service in the environment of every pod beside it. */
 const serviceAddress = /_(SERVICE_HOST|SERVICE_PORT|PORT)(_|$)/;
 
+/** Where passwords, secrets and tokens go. */
+const serviceUrls = ['NOTES_BASE_URL', 'APPOINTMENTS_BASE_URL', 'APPOINTMENTS_AUTH_URL', 'PAYMENTS_BASE_URL'];
+const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/;
+
 /** A letter in place of another makes another word of a shorter name, such as `POST`. */
 const minTypoLength = 6;
 
@@ -42,6 +46,7 @@ export function warningsOf(given: Environment): readonly string[] {
     ...known.flatMap((name) => warnOfQuotes(name, given[name])),
     ...['NOTES_BASE_URL', 'APPOINTMENTS_BASE_URL'].flatMap((name) => warnOfVersion(name, given[name])),
     ...warnOfIssuer(given['APPOINTMENTS_AUTH_URL']),
+    ...serviceUrls.flatMap((name) => warnOfClearText(name, given)),
     ...['SHIPMENT_WEBHOOKS', 'PAYMENT_WEBHOOKS'].flatMap((name) => warnOfPairs(name, given[name])),
     ...warnOfMode(given['NODE_ENV']),
     ...warnOfHosts(given['PUBLIC_URL'], given['ALLOWED_HOSTS']),
@@ -130,6 +135,18 @@ function warnOfPairs(name: string, pairs: string | undefined): readonly string[]
         `${name}: a secret looks like two pairs: if it is, write a comma between them, as in a=secret,b=secret`,
       ]
     : [];
+}
+
+/** On this machine, as to a proxy beside the gateway, nobody else reads what is sent. */
+function warnOfClearText(name: string, given: Environment): readonly string[] {
+  const url = given[name] ?? '';
+  if (given['NODE_ENV'] !== 'production' || !URL.canParse(url)) return [];
+  const { protocol, hostname } = new URL(url);
+  return protocol !== 'http:' || loopback.test(hostname)
+    ? []
+    : [
+        `${name} is an http address, so that secrets cross the network in clear: write https, unless a proxy encrypts`,
+      ];
 }
 
 function warnOfMode(mode: string | undefined): readonly string[] {

@@ -108,6 +108,32 @@ test('production without grants, and a NODE_ENV that is nearly production, give 
   ]);
 });
 
+test('an http address of a service beyond this machine gives a warning in production', () => {
+  const warned = (given: object) =>
+    warningsOf({ NODE_ENV: 'production', GRANTS: '{}', ...given }).filter((line) =>
+      line.includes('in clear'),
+    );
+  for (const name of [
+    'NOTES_BASE_URL',
+    'APPOINTMENTS_BASE_URL',
+    'APPOINTMENTS_AUTH_URL',
+    'PAYMENTS_BASE_URL',
+  ])
+    expect(warned({ [name]: 'http://services.example/v1' })).toEqual([
+      `${name} is an http address, so that secrets cross the network in clear: write https, unless a proxy encrypts`,
+    ]);
+  for (const url of [
+    'https://notes.example/v1',
+    'http://localhost:8080/v1',
+    'http://127.0.0.2/v1',
+    'http://[::1]:80/v1',
+    'notes.example',
+  ])
+    expect(warned({ NOTES_BASE_URL: url })).toEqual([]);
+  expect(warned({ NODE_ENV: undefined, NOTES_BASE_URL: 'http://notes.example/v1' })).toEqual([]);
+  expect(warned({ PUBLIC_URL: 'http://api.example' })).toEqual([]);
+});
+
 test('NATS_URL beside an embedded database, which has one replica, gives a warning', () => {
   const NATS_URL = 'nats://gateway:a-secret@nats.example';
   expect(warningsOf({ NATS_URL, DATABASE_URL: 'postgres://db.example/x' })).toEqual([]);
