@@ -11,7 +11,8 @@ export type Filter = Readonly<Record<string, unknown>> | null | undefined;
 
 /** Whether all is known of an entity by which a list with this filter has it, or not. */
 export function isPlaceable(filter: Filter, entity: Entity): boolean {
-  return ['id', 'revision', 'updatedAt', ...Object.keys(filter ?? {})].every((field) => field in entity);
+  const given = Object.entries(filter ?? {}).flatMap(([field, value]) => (value == null ? [] : field));
+  return ['id', 'revision', 'updatedAt', ...given].every((field) => field in entity);
 }
 
 /** Whether a list with this filter has the entity. */

@@ -182,6 +182,7 @@ test.each([
   ['(filter: $filter)', {}, [{ stage: 'DELIVERED' }]],
   ['(filter: $filter)', { filter: undefined }, [{ stage: 'DELIVERED' }]],
   ['(filter: $filter)', { filter: null }, [null]],
+  ['(filter: { stage: CREATED, carrier: null })', {}, [{ stage: 'CREATED', carrier: null }]],
 ])(
   'with shipments%s and %o, what is told of an update are the lists %o',
   async (args, variables, filters) => {
