@@ -46,6 +46,7 @@ export function createApolloClient(
     trivium,
     apply: createPlacing(cache),
     expired: () => void client.resetStore().catch(() => {}),
+    leavesOutErrors: true, // with the `errorPolicy` that is usual, which a link does not learn
   });
   const client = new ApolloClient({
     ...others,

@@ -18,6 +18,8 @@ export interface CoverageOptions {
   readonly apply: (list: CoveredList, entity: Entity) => void;
   /** The log can no longer be read from where some lists are: everything must be asked for again. */
   readonly expired: () => void;
+  /** Whether the cache may leave out an answer that has errors beside its data. */
+  readonly leavesOutErrors?: boolean;
 }
 
 interface Page {
@@ -78,7 +80,7 @@ export class Coverage {
     if (mine !== this.#epoch && !answer.errors) throw sessionChanged();
     if (mine !== this.#epoch) return { errors: answer.errors! };
     if (answer.data == null) return answer;
-    return { ...answer, data: this.#fit(document, variables, answer.data) };
+    return { ...answer, data: this.#fit(document, variables, answer) };
   }
 
   /**
@@ -218,43 +220,43 @@ export class Coverage {
     return this.#lists.get(list.key) === list;
   }
 
-  /** An answer's data as the cache may have it. */
-  #fit(document: DocumentNode, variables: object, given: unknown): unknown {
-    const data = this.#freshest.refresh(document, given) as Record<string, unknown>;
+  /** An answer's data as the cache may have it: its lists without what is known not to belong to them any more. */
+  #fit(document: DocumentNode, variables: object, answer: Answer): unknown {
+    const data = this.#freshest.refresh(document, answer.data) as Record<string, unknown>;
     const { liveCursor } = data;
     if (typeof liveCursor !== 'string') return data;
+    const mayBeLeftOut = this.#options.leavesOutErrors === true && answer.errors !== undefined;
     const fields = rootFields(document).filter((field) => families[field.name.value]);
     const noted = fields.map((field) => {
       const name = responseName(field);
       const args = argumentsOf(document, field, variables);
-      return [name, this.#noteList(field, args, data[name] as Page, liveCursor)];
+      const page = data[name] as Page;
+      if (!page?.edges) return [name, page];
+      // A list of which the cache may still have the old rows stays where it is: what it hears twice changes nothing.
+      if (!mayBeLeftOut || !this.#lists.has(keyOf(field, args)))
+        this.#noteList(field, args, page, liveCursor);
+      const { filter } = args as { readonly filter?: Filter };
+      const edges = page.edges.filter(({ node }) => !isPlaceable(filter, node) || matches(filter, node));
+      return [name, { ...page, edges }];
     });
     return { ...data, ...Object.fromEntries(noted) };
   }
 
-  /**
-   * Keeps in mind where a list of an answer is, if it begins at the start; returns it without what is known not to belong to
-   * it any more.
-   */
-  #noteList(field: FieldNode, args: Arguments, page: Page, liveCursor: string): Page {
-    const family = families[field.name.value];
+  /** Keeps in mind where a list of an answer is, if it begins at the start. */
+  #noteList(field: FieldNode, args: Arguments, page: Page, liveCursor: string): void {
     const { after, before, last, filter } = args as { filter?: Filter } & Arguments;
-    if (!family || !page?.edges) return page;
     const key = keyOf(field, args);
     const { hasNextPage, endCursor } = page.pageInfo ?? {};
-    const end = hasNextPage ? page.edges.at(-1)?.node : undefined;
+    const end = hasNextPage ? page.edges!.at(-1)?.node : undefined;
     const known = this.#lists.get(key);
     if (after == null && before == null && last == null) {
       const place = { end, endCursor, cursor: liveCursor, meanwhile: new Set<never>() };
-      const list: List = { family, filter, key, ...place };
+      const list: List = { family: families[field.name.value]!, filter, key, ...place };
       for (const cover of this.#covers) if (known) cover.replace(known, list);
       this.#lists.set(key, list);
       // What has happened since the answer goes on top of it.
       this.#whenCached(list, () => this.#covers.forEach((cover) => cover.join(list)));
     } else if (known && isNext(after, known.endCursor)) Object.assign(known, { end, endCursor });
-    const belongs = ({ node }: { readonly node: Entity }) =>
-      !isPlaceable(filter, node) || matches(filter, node);
-    return { ...page, edges: page.edges.filter(belongs) };
   }
 }
 

@@ -197,6 +197,42 @@ test('a live list can be read and written in the cache by the document as it is'
   expect(written?.shipments.edges).toEqual([]);
 });
 
+test('a list stays where it is if the cache does not take its answer, which has errors', async () => {
+  const query: TypedDocumentNode<Lists, object> = gql`
+    {
+      liveCursor
+      tag(name: "work") {
+        name
+      }
+      shipments(first: 5) {
+        edges {
+          node {
+            id
+            revision
+            updatedAt
+            shipmentId
+          }
+        }
+      }
+    }
+  `;
+  const apollo = createApolloClient(proxied.connect());
+  const ids = () => apollo.readQuery({ query })?.shipments?.edges.map(({ node }) => node.shipmentId);
+  await proxied.emit(1, 'shp_whole');
+  await apollo.query({ query });
+  await proxied.emit(1, 'shp_beside_errors');
+  const { faults } = proxied.testbed.sandbox;
+  onTestFinished(() => faults.clear());
+  faults.add({ service: 'notes', path: /tags/, act: { kind: 'answer', status: 500 } });
+  await expect(apollo.query({ query, fetchPolicy: 'network-only' })).rejects.toMatchObject({
+    errors: [{ path: ['tag'] }],
+  });
+  expect(ids()?.[0]).toBe('shp_whole');
+  const following = apollo.subscribe<unknown, object>({ query: ShipmentUpdatesDocument }).subscribe({});
+  onTestFinished(() => following.unsubscribe());
+  await expect.poll(() => ids()?.slice(0, 2)).toEqual(['shp_beside_errors', 'shp_whole']);
+});
+
 test('a list whose rows have a field of the application alone is live', async () => {
   const query = shortList('isPicked @client');
   await proxied.emit(1, 'shp_picked_1');
