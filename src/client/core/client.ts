@@ -159,7 +159,7 @@ export class Client {
   }
 
   subscribe(document: AnyDocument, variables: object, sink: Sink): () => void {
-    return this.#live.subscribe(textOf(document), { ...variables }, sink);
+    return this.#live.subscribe(textOf(document), variables, sink);
   }
 
   updates<Data>(

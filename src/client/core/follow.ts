@@ -32,7 +32,7 @@ export class Followed {
   /** Counts subscriptions, so that one which was left is not heard any more. */
   #current = 0;
 
-  constructor(options: FollowOptions, query: string, variables: Record<string, unknown>, sink: Sink) {
+  constructor(options: FollowOptions, query: string, variables: object, sink: Sink) {
     this.#options = options;
     this.#payload = { query, variables: { ...variables } };
     this.#sink = sink;

@@ -37,13 +37,14 @@ export interface Answered extends Answer {
  */
 export type Post = (payload: Payload, signal?: AbortSignal | null) => Promise<Answered>;
 
+/** How a request, or a websocket, says whose session it is; empty without a token. */
+export function authorizationOf(token: string | undefined): Record<string, string> {
+  return token === undefined ? {} : { authorization: `Bearer ${token}` };
+}
+
 /** The headers with which a request says who is calling. */
 export function headersFor({ token }: Credentials, accept: string): Record<string, string> {
-  return {
-    accept,
-    'content-type': 'application/json',
-    ...(token !== undefined && { authorization: `Bearer ${token}` }),
-  };
+  return { accept, 'content-type': 'application/json', ...authorizationOf(token) };
 }
 
 /** Sends operations to `/graphql`. */

@@ -37,7 +37,7 @@ export class Live {
   }
 
   /** Subscribes, and resumes; returns what unsubscribes. */
-  subscribe(query: string, variables: Record<string, unknown>, given: Sink): () => void {
+  subscribe(query: string, variables: object, given: Sink): () => void {
     const sink = calledBack(given);
     if (this.#isStopped) {
       queueMicrotask(sink.complete);
@@ -89,16 +89,15 @@ export class Live {
 
   #current(): Transport {
     const { url, credentials } = this.#options;
-    return (this.#transport ??=
-      this.#webSocketImpl === undefined
-        ? createFallback(this.#options)
-        : createSocket({
-            url,
-            webSocketImpl: this.#webSocketImpl,
-            token: () => credentials().token,
-            onNotOpened: () => void this.#fallBack(),
-            onOpened: () => (this.#isTrying = false),
-          }));
+    return (this.#transport ??= this.#fellBack
+      ? createFallback(this.#options)
+      : createSocket({
+          url,
+          webSocketImpl: this.#webSocketImpl,
+          token: () => credentials().token,
+          onNotOpened: () => void this.#fallBack(),
+          onOpened: () => (this.#isTrying = false),
+        }));
   }
 
   /** Goes on without websockets, if the gateway answers and it is only they that do not open. */

@@ -84,7 +84,7 @@ export class Liveness {
 
   #expect(ms = this.#everyMs * this.#patience): void {
     clearTimeout(this.#timer);
-    if (this.#everyMs > 0 && Number.isFinite(ms)) this.#timer = setTimeout(() => this.#giveUp(), ms);
+    this.#timer = setTimeout(() => this.#giveUp(), ms);
   }
 
   #stopWaiting(): void {

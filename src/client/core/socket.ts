@@ -1,6 +1,7 @@
-import { createClient, type Client, type ClientOptions } from 'graphql-ws/client';
+import { createClient, type Client } from 'graphql-ws/client';
 import { failureOf, TriviumError, unauthenticated, type Answer } from './error.js';
-import { Liveness, pingEveryMs } from './liveness.js';
+import { authorizationOf } from './http.js';
+import { Liveness, pingEveryMs as usualPingEveryMs } from './liveness.js';
 import { createPauses } from './pause.js';
 import type { Transport } from './transport.js';
 
@@ -8,8 +9,8 @@ import type { Transport } from './transport.js';
 export interface SocketOptions {
   /** The gateway's origin, `http:` or `https:`. */
   readonly url: string;
-  /** In place of the global `WebSocket`. */
-  readonly webSocketImpl?: unknown;
+  /** The class of the sockets, such as the global `WebSocket`. */
+  readonly webSocketImpl: unknown;
   /** The token with which the next connection is made. */
   readonly token: () => string | undefined;
   /**
@@ -31,11 +32,36 @@ const idleMs = 3_000;
 
 /** Runs subscriptions over one websocket, opened while there are any; reconnects for ever. */
 export function createSocket(options: SocketOptions): Transport {
+  const { url, webSocketImpl, token, onNotOpened, onOpened, pingEveryMs = usualPingEveryMs } = options;
   const pauses = createPauses();
-  const liveness = new Liveness(() => client.terminate(), options.pingEveryMs);
+  const liveness = new Liveness(() => client.terminate(), pingEveryMs);
+  const { on } = liveness;
+  let failuresLeft = 1;
+  let isConnected = false;
   let isCutShort = false;
-  const onNotOpened = () => void (isCutShort || options.onNotOpened?.());
-  const client: Client = createClient(clientOptions({ ...options, onNotOpened }, liveness.on, pauses.wait));
+  const client: Client = createClient({
+    url: `${url.replace(/^http/, 'ws')}/graphql`,
+    webSocketImpl: withErrorListener(webSocketImpl),
+    connectionParams: () => authorizationOf(token()),
+    lazyCloseTimeout: idleMs,
+    keepAlive: pingEveryMs,
+    retryAttempts: Infinity,
+    shouldRetry: isConnectionFailure,
+    retryWait: pauses.wait,
+    on: {
+      ...on,
+      connected() {
+        isConnected = true;
+        onOpened?.();
+      },
+      closed(event) {
+        on.closed?.(event);
+        if (isConnected || isFromGateway(event)) failuresLeft = failuresInARow;
+        else if (--failuresLeft <= 0 && !isCutShort) onNotOpened?.();
+        isConnected = false;
+      },
+    },
+  });
   /** Connects again by `drop`, which tells at once that the connection is closed. */
   const reconnect = (drop: () => void) => {
     pauses.skip();
@@ -59,41 +85,6 @@ export function createSocket(options: SocketOptions): Transport {
       // While it connects this rejects, once that is given up.
       Promise.resolve(client.dispose()).catch(() => {});
       pauses.skip();
-    },
-  };
-}
-
-function clientOptions(
-  { url, webSocketImpl, token, onNotOpened, onOpened, pingEveryMs: pingMs = pingEveryMs }: SocketOptions,
-  on: NonNullable<ClientOptions['on']>,
-  retryWait: (attempts: number) => Promise<void>,
-): ClientOptions {
-  let failuresLeft = 1;
-  let isConnected = false;
-  return {
-    url: `${url.replace(/^http/, 'ws')}/graphql`,
-    webSocketImpl: webSocketImpl && withErrorListener(webSocketImpl),
-    connectionParams: () => {
-      const known = token();
-      return known === undefined ? undefined : { authorization: `Bearer ${known}` };
-    },
-    lazyCloseTimeout: idleMs,
-    keepAlive: pingMs,
-    retryAttempts: Infinity,
-    shouldRetry: isConnectionFailure,
-    retryWait,
-    on: {
-      ...on,
-      connected() {
-        isConnected = true;
-        onOpened?.();
-      },
-      closed(event) {
-        on.closed?.(event);
-        if (isConnected || isFromGateway(event)) failuresLeft = failuresInARow;
-        else if (--failuresLeft <= 0) onNotOpened?.();
-        isConnected = false;
-      },
     },
   };
 }
@@ -131,11 +122,7 @@ function refuseTooLarge(payload: unknown): void {
 
 function failureFrom(cause: unknown): TriviumError {
   if (Array.isArray(cause)) return failureOf({ errors: cause as NonNullable<Answer['errors']> });
-  const { code, reason } = cause as { readonly code?: unknown; readonly reason?: unknown };
+  const { code, reason, message = `${code} ${reason}` } = cause as CloseEvent & { readonly message?: string };
   if (code === 4401) return unauthenticated(cause);
-  const why =
-    cause instanceof Error
-      ? cause.message
-      : `${String(code)} ${typeof reason === 'string' ? reason : ''}`.trim();
-  return new TriviumError('UNREACHABLE', `The live connection has ended: ${why}`, { cause });
+  return new TriviumError('UNREACHABLE', `The live connection has ended: ${message}`, { cause });
 }

@@ -96,7 +96,7 @@ export class Updates<Data> implements AsyncIterableIterator<Data, undefined> {
 
   async #pull(): Promise<IteratorResult<Data, undefined>> {
     for (;;) {
-      const [update] = this.#waiting.splice(0, 1);
+      const update = this.#waiting.shift();
       if (update !== undefined) return { done: false, value: update };
       if (this.#end) {
         const { failure } = this.#end;

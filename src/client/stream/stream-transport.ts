@@ -130,6 +130,8 @@ class OpenStream {
 
 function cutOff(cause?: unknown, retryAfter?: number): TriviumError {
   const message = 'The live connection has ended.';
-  const errors = retryAfter === undefined ? [] : [{ message, extensions: { retryAfter } }];
-  return new TriviumError('UNREACHABLE', message, { cause, errors });
+  return new TriviumError('UNREACHABLE', message, {
+    cause,
+    errors: [{ message, extensions: { retryAfter } }],
+  });
 }

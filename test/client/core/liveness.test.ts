@@ -180,12 +180,3 @@ test('waits longer on each further connection, until a pong arrives', () => {
   vi.advanceTimersByTime(1_000);
   expect(drop.mock.calls).toHaveLength(4);
 });
-
-test.each([0, Infinity])('sets no timer if it never pings: %d', (never) => {
-  vi.useFakeTimers();
-  onTestFinished(() => void vi.useRealTimers());
-  const { on } = new Liveness(() => expect.unreachable(), never);
-  on.connecting!(false);
-  on.ping!(false, undefined);
-  expect(vi.getTimerCount()).toBe(0);
-});
