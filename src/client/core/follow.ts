@@ -5,6 +5,9 @@ import { createPauses } from './pause.js';
 import type { Sink, Transport } from './transport.js';
 import { LiveCursorDocument } from '../generated/index.js';
 
+/** A subscription that is alive after this long, in milliseconds, lasts: what opens it is no sign of that. */
+const lastsMs = 10_000;
+
 /** How a followed subscription connects, and how it asks for `liveCursor` before it has a cursor of its own. */
 export interface FollowOptions {
   readonly transport: () => Transport;
@@ -28,6 +31,7 @@ export class Followed {
   readonly #sink: Sink;
   readonly #pauses = createPauses();
   #leave = () => {};
+  /** How often it was begun again since an update has come, or a subscription has lasted. */
   #attempts = 0;
   /** Counts subscriptions, so that one which was left is not heard any more. */
   #current = 0;
@@ -73,10 +77,12 @@ export class Followed {
   }
 
   #listen(mine: number): Sink {
+    const begunAt = performance.now();
     return {
       next: (answer) => (mine === this.#current ? this.#take(mine, answer) : undefined),
       passed: (cursor) => {
         if (mine !== this.#current) return;
+        if (performance.now() - begunAt > lastsMs) this.#attempts = 0;
         this.#moveOn(cursor);
         this.#sink.passed?.(cursor);
       },
@@ -95,13 +101,13 @@ export class Followed {
       this.#leave();
       return this.#fail(mine, failureOf(answer));
     }
+    this.#attempts = 0;
     this.#moveOn(cursorOf(answer.data));
     this.#sink.next(answer);
   }
 
-  /** What has come shows that the connection works; it is asked again after the cursor, if there is one. */
+  /** It is asked again after the cursor, if there is one. */
   #moveOn(cursor: string | undefined): void {
-    this.#attempts = 0;
     if (cursor !== undefined) this.#payload.variables['after'] = cursor;
   }
 

@@ -35,12 +35,15 @@ export class Liveness {
         this.#stopWaiting();
         if (type === 'pong') this.#patience = 1;
       } else if (this.#timer) this.#expect();
+      if (type === 'pong' || type === 'next') this.attempts = 0;
     },
     closed: () => {
       this.#stopWaiting();
       this.#socket = undefined;
     },
   };
+  /** How often it was connected again since an update has come, or a connection has lasted. */
+  attempts = 0;
   readonly #drop: () => void;
   readonly #everyMs: number;
   #patience = 1;

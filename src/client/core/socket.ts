@@ -47,7 +47,7 @@ export function createSocket(options: SocketOptions): Transport {
     keepAlive: pingEveryMs,
     retryAttempts: Infinity,
     shouldRetry: isConnectionFailure,
-    retryWait: pauses.wait,
+    retryWait: () => pauses.wait(liveness.attempts++),
     on: {
       ...on,
       connected() {
