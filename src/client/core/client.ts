@@ -77,8 +77,8 @@ export class Client {
 
   constructor(options: TriviumOptions) {
     const url = (this.url = new URL(options.url).origin);
-    const { fetch = (...request) => globalThis.fetch(...request), token, storage, webSocketImpl } = options;
-    const { onOtherSchema = () => warnOf(url) } = options;
+    const { token, storage, webSocketImpl, onOtherSchema = () => warnOf(url) } = options;
+    const { fetch = (...request) => globalThis.fetch(...request) } = options;
     const usesCookie = typeof document !== 'undefined' && token === undefined && storage === undefined;
     this.#usesCookie = usesCookie;
     this.keeper = createSessionKeeper({ url, usesCookie, token, storage });

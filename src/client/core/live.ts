@@ -43,13 +43,12 @@ export class Live {
       queueMicrotask(sink.complete);
       return () => {};
     }
-    const { post, isSignedOut } = this.#options;
     const end = () => this.#active.delete(followed);
     const complete = () => {
       end();
       sink.complete();
     };
-    const followed = new Followed({ transport: () => this.#current(), post, isSignedOut }, query, variables, {
+    const followed = new Followed({ ...this.#options, transport: () => this.#current() }, query, variables, {
       ...sink,
       error(failure) {
         end();
