@@ -91,16 +91,22 @@ export function createSocket(options: SocketOptions): Transport {
 
 /**
  * The same class of sockets, whose errors always have a listener: graphql-ws takes its own away when it gives up a socket
- * that is still opening, and those of `ws` then throw in the middle of nowhere.
+ * that is still opening, and those of `ws` then throw in the middle of nowhere. One that cannot even be made does not open.
  */
 export function withErrorListener(webSocketImpl: unknown): unknown {
-  const Base = webSocketImpl as typeof WebSocket;
-  return class extends Base {
-    constructor(...request: ConstructorParameters<typeof WebSocket>) {
-      super(...request);
-      this.addEventListener('error', () => {});
-    }
-  };
+  return new Proxy(webSocketImpl as typeof WebSocket, {
+    construct(Base, request: ConstructorParameters<typeof WebSocket>) {
+      try {
+        const socket = new Base(...request);
+        socket.addEventListener('error', () => {});
+        return socket;
+      } catch {
+        const unopened: { onclose?: (event: object) => void } = {};
+        queueMicrotask(() => unopened.onclose?.({ code: 1006, reason: '' }));
+        return unopened;
+      }
+    },
+  });
 }
 
 /** Whether a close has a code of the gateway, such as 4401; 4499 is `client.terminate`. */

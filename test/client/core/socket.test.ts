@@ -35,9 +35,14 @@ class Socket extends EventTarget {
 }
 
 /** Subscribes by sockets of this class. */
-function subscribe(webSocketImpl: unknown): void {
+function subscribe(webSocketImpl: unknown, onNotOpened = () => {}): void {
   vi.useFakeTimers();
-  const transport = createSocket({ url: 'http://127.0.0.1:4000', webSocketImpl, token: () => undefined });
+  const transport = createSocket({
+    url: 'http://127.0.0.1:4000',
+    webSocketImpl,
+    token: () => undefined,
+    onNotOpened,
+  });
   onTestFinished(() => {
     transport.stop();
     vi.useRealTimers();
@@ -74,3 +79,16 @@ test.each([
     expect(begun[length + 1]! - begun[length]!).toBeLessThanOrEqual(lastsMs + 500);
   },
 );
+
+test('a socket that cannot even be made does not open, which is told at once', async () => {
+  class Forbidden extends Socket {
+    constructor() {
+      super();
+      throw new DOMException('The operation is insecure.', 'SecurityError');
+    }
+  }
+  const onNotOpened = vi.fn<() => void>();
+  subscribe(Forbidden, onNotOpened);
+  await vi.advanceTimersByTimeAsync(0);
+  expect(onNotOpened).toHaveBeenCalledTimes(1);
+});
