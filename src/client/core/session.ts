@@ -44,7 +44,7 @@ export interface SessionKeeper {
   confirmed(viewer: Viewer): void;
   /** Nobody is signed in any more; `ended` if it was not asked for. */
   signedOut(ended: boolean): void;
-  /** Forgets the token that is kept here, and reads that of the storage: another tab signed in or out. */
+  /** Takes the token that the storage has now, if there is a storage: another tab signed in or out. */
   reread(): void;
   listen(listener: (session: Session) => void): () => void;
 }

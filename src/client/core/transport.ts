@@ -7,7 +7,7 @@ export interface Sink {
   next(answer: Answer): void;
   /** The connection is alive; if there is a `cursor`, this place in the log was passed without an update. */
   passed?(cursor: string | undefined): void;
-  /** The subscription has ended for good. */
+  /** The subscription has ended for good; what could not be sent is a `TypeError` or `RangeError`, without a code. */
   error(failure: TriviumError): void;
   complete(): void;
 }

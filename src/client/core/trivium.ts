@@ -10,7 +10,11 @@ export { TriviumError, type Answer } from './error.js';
 export type { Session, TokenStorage, Viewer } from './session.js';
 export type { Sink } from './transport.js';
 
-/** A client of one gateway. Its functions may be taken off it; it does nothing until one of them is called. */
+/**
+ * A client of one gateway. Its functions may be taken off it. It asks nothing until one of them is called; but a page, which
+ * it listens to from the start, asks who is signed in when another tab has changed that, or when the browser brings it back
+ * as it was. What has no JSON, or is too large for a websocket, fails with a `TypeError` or `RangeError`.
+ */
 export interface Trivium {
   /** The gateway's origin, without a slash at the end. */
   readonly url: string;
