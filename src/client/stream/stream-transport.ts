@@ -130,8 +130,6 @@ class OpenStream {
 
 function cutOff(cause?: unknown, retryAfter?: number): TriviumError {
   const message = 'The live connection has ended.';
-  return new TriviumError('UNREACHABLE', message, {
-    cause,
-    errors: [{ message, extensions: { retryAfter } }],
-  });
+  const errors = retryAfter === undefined ? [] : [{ message, extensions: { retryAfter } }];
+  return new TriviumError('UNREACHABLE', message, { cause, errors });
 }

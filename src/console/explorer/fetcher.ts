@@ -89,7 +89,7 @@ function subscribe(operation: Operation, headers: Headers, session: SessionHooks
     connectionParams: headers,
     retryAttempts: Infinity,
     shouldRetry: (cause) => isClose(cause) && resumes && variables['after'] != null,
-    retryWait: pauses.wait,
+    retryWait: () => pauses.wait(liveness.attempts++),
     keepAlive: pingEveryMs,
     on: {
       ...liveness.on,
