@@ -70,3 +70,17 @@ test('an event is one to catch up on only where the connection was lost, not whe
   stop();
   monitor.idle();
 });
+
+test('a connection that was cut just after it had caught up stays cut', () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const monitor = createConnectionMonitor();
+  monitor.connecting();
+  monitor.connected();
+  monitor.closed();
+  monitor.connected();
+  expect(monitor.connection.get().state).toBe('resumed');
+  monitor.cut();
+  vi.runAllTimers();
+  expect(monitor.connection.get()).toEqual({ state: 'cut' });
+});

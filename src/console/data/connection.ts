@@ -80,6 +80,7 @@ export function createConnectionMonitor(): ConnectionMonitor {
       if (['idle', 'connecting', 'reconnecting'].includes(connection.get().state)) connected();
     },
     cut() {
+      clearTimeout(settle);
       set({ state: 'cut' });
     },
     mended: isAway,
