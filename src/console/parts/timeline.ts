@@ -21,14 +21,17 @@ export function timeline<Event extends { readonly receivedAt: string }>(
   occurred: (event: Event) => number,
 ): readonly Placed<Event>[] {
   let newest = -Infinity;
-  const placed = events.toReversed().map((event): Placed<Event> => {
+  /** Of the event that came before, in milliseconds: one whose time cannot be read is shown just above that. */
+  let place = -Infinity;
+  const placed = events.toReversed().map((event) => {
     const ms = occurred(event);
-    if (Number.isNaN(ms)) return { event, occurredMs: undefined, isOutOfOrder: false, lateByMs: undefined };
+    if (Number.isNaN(ms))
+      return { event, place, occurredMs: undefined, isOutOfOrder: false, lateByMs: undefined };
+    place = ms;
     const isOutOfOrder = ms < newest;
     newest = Math.max(newest, ms);
     const lateBy = Date.parse(event.receivedAt) - ms;
-    return { event, occurredMs: ms, isOutOfOrder, lateByMs: lateBy > lateMs ? lateBy : undefined };
+    return { event, place, occurredMs: ms, isOutOfOrder, lateByMs: lateBy > lateMs ? lateBy : undefined };
   });
-  // Those whose time cannot be read stay where the log has them.
-  return placed.toReversed().toSorted((one, other) => (other.occurredMs ?? 0) - (one.occurredMs ?? 0) || 0);
+  return placed.toReversed().toSorted((one, other) => other.place - one.place || 0);
 }
