@@ -89,7 +89,7 @@ async function readServices(before: Services | undefined): Promise<Services | un
 const line = /^trivium_upstream_(calls_total|resting)\{(.*)\} (\d+)/gm;
 
 /** The services' figures in Prometheus' text format, after those that were read before. */
-function servicesIn(text: string, before: Services): Services {
+export function servicesIn(text: string, before: Services): Services {
   const counts = new Map<string, { calls: number; failed: number; isResting: boolean }>();
   for (const [, name, labels = '', value] of text.matchAll(line)) {
     const service = /upstream="([^"]*)"/.exec(labels)?.[1] ?? '';
@@ -106,7 +106,9 @@ function compared(
   now: Omit<ServiceFigures, 'isFailing'>,
   before: ServiceFigures | undefined,
 ): ServiceFigures {
-  const { calls, failed, isFailing } = before ?? { calls: 0, failed: 0, isFailing: false };
+  // With fewer calls than before, the gateway was started again.
+  const isSame = before !== undefined && before.calls <= now.calls;
+  const { calls, failed, isFailing } = isSame ? before : { calls: 0, failed: 0, isFailing: false };
   const isNew = now.calls !== calls;
   return { ...now, isFailing: isNew ? now.calls - calls === now.failed - failed : isFailing };
 }
