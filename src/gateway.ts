@@ -230,7 +230,6 @@ export async function startGateway(config: GatewayConfig, parts: GatewayParts = 
         },
         pageSettings: {
           version: running,
-          publicUrl: config.publicUrl,
           signatureTimes: Object.fromEntries(
             families.map(({ name, scheme: { maxAge, maxAhead } }) => [name, { maxAge, maxAhead }]),
           ),

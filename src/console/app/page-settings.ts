@@ -7,7 +7,6 @@ export interface SignatureTimes {
 /** What the gateway tells its console in the page. */
 export interface PageSettings {
   readonly version: string;
-  readonly publicUrl?: string;
   readonly signatureTimes?: Readonly<Record<'shipments' | 'payments', SignatureTimes>>;
   readonly sandbox?: {
     readonly url: string;

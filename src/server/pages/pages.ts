@@ -21,8 +21,6 @@ export interface SandboxInfo {
 /** What the console is told in its page, before it has asked anything. */
 export interface PageSettings {
   readonly version: string;
-  /** The gateway's address as senders of webhooks see it; the page's own origin if absent. */
-  readonly publicUrl?: string | undefined;
   /** By family of webhooks: how many seconds old a signature may be, if that counts, and how far ahead. */
   readonly signatureTimes: Readonly<
     Record<string, { readonly maxAge: number | undefined; readonly maxAhead: number }>
@@ -86,8 +84,8 @@ function withConsolePolicy(reply: FastifyReply, sandbox: SandboxInfo | undefined
 }
 
 /** The settings as the value of an attribute in double quotes; what is given may have more members, such as secrets. */
-function attribute({ version, publicUrl, signatureTimes, sandbox }: PageSettings): string {
+function attribute({ version, signatureTimes, sandbox }: PageSettings): string {
   const users = sandbox?.users.map(({ name, email, password }) => ({ name, email, password }));
-  const shown = { version, publicUrl, signatureTimes, sandbox: sandbox && { url: sandbox.url, users } };
+  const shown = { version, signatureTimes, sandbox: sandbox && { url: sandbox.url, users } };
   return JSON.stringify(shown).replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
 }
