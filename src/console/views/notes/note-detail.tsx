@@ -190,7 +190,7 @@ function changes(before: Draft, after: Draft): Partial<ReturnType<typeof inputOf
 
 /** A tag as it is typed among others. */
 function asTyped(tag: string): string {
-  return /[",]/.test(tag) ? `"${tag.replaceAll('"', '""')}"` : tag;
+  return /[",]|^\s|\s$/.test(tag) ? `"${tag.replaceAll('"', '""')}"` : tag;
 }
 
 function tagsIn(text: string): string[] {
