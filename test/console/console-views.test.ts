@@ -119,7 +119,7 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     expect(ui.faults).toEqual([]);
   });
 
-  test('what is typed into a note is compared with what was saved last', async () => {
+  test('what is typed into a note is compared with what was saved last; while it is created, nothing can be', async () => {
     await ui.takeOwnPage();
     let asked = 0;
     ui.page.on('dialog', (dialog) => {
@@ -129,8 +129,21 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     await ui.open('#/notes/new');
     await ui.page.getByLabel('Title').fill('First');
     await ui.page.getByLabel('Text').fill('Text');
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    await ui.page.route('**/graphql', async (route) => {
+      if (route.request().postData()?.includes('mutation CreateNote')) await held;
+      return route.fallback();
+    });
     await exactly('Create').click();
+    for (const label of ['Title', 'Text', 'Tags'])
+      await expect.poll(() => ui.page.getByLabel(label).isEditable(), soon).toBe(false);
+    const pinned = ui.page.getByLabel('Pinned (at most');
+    await pinned.click({ force: true });
+    expect(await pinned.isChecked()).toBe(false);
+    release();
     await exactly('Delete this note').waitFor();
+    expect(await pinned.isEditable()).toBe(true);
     await ui.page.getByLabel('Title').fill('Second');
     await exactly('Save').click();
     await ui.page.getByText('Saved.').waitFor();

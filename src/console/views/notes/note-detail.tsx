@@ -1,4 +1,4 @@
-import { useState, type ReactElement, type SubmitEvent } from 'react';
+import { useState, type ComponentProps, type ReactElement, type SubmitEvent } from 'react';
 import { useUnsaved } from '../../app/unsaved.js';
 import { useIsShown, useMutation } from '../../data/use-mutation.js';
 import {
@@ -60,29 +60,43 @@ function NoteForm({ note, changed, leave }: NoteDetailProps): ReactElement {
   const { title, content, tags, isPinned } = draft.values;
   const { save, errors, isSaved, busy, error } = useSave(note, draft, changed, leave);
   useUnsaved(draft.isChanged);
+  /** What is typed while the note is created would be lost: the note that was made takes the form's place. */
+  const isLocked = !note && (busy || isSaved);
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     if (!busy) void save();
   };
   return (
     <form className="form" onSubmit={submit} noValidate>
-      <Field label="Title" path="title" errors={errors}>
-        {(state) => (
-          <input value={title} onChange={({ target }) => draft.set({ title: target.value })} {...state} />
-        )}
-      </Field>
-      <ContentField content={content} change={(text) => draft.set({ content: text })} errors={errors} />
-      <Field
+      <LineField
+        label="Title"
+        path="title"
+        errors={errors}
+        value={title}
+        isLocked={isLocked}
+        change={(text) => draft.set({ title: text })}
+      />
+      <ContentField
+        content={content}
+        isLocked={isLocked}
+        change={(text) => draft.set({ content: text })}
+        errors={errors}
+      />
+      <LineField
         label="Tags"
         path="tags"
         errors={errors}
         hint="Separated by commas; one that has a comma in quotes"
-      >
-        {(state) => (
-          <input value={tags} onChange={({ target }) => draft.set({ tags: target.value })} {...state} />
-        )}
-      </Field>
-      <PinnedBox isPinned={isPinned} change={(is) => draft.set({ isPinned: is })} errors={errors} />
+        value={tags}
+        isLocked={isLocked}
+        change={(text) => draft.set({ tags: text })}
+      />
+      <PinnedBox
+        isPinned={isPinned}
+        isLocked={isLocked}
+        change={(is) => draft.set({ isPinned: is })}
+        errors={errors}
+      />
       <OtherErrors errors={errors} paths={paths} />
       <Problem error={error} />
       <div className="form-actions">
@@ -97,13 +111,30 @@ function NoteForm({ note, changed, leave }: NoteDetailProps): ReactElement {
   );
 }
 
+interface LineFieldProps extends Omit<ComponentProps<typeof Field>, 'children'> {
+  readonly value: string;
+  readonly isLocked: boolean;
+  readonly change: (value: string) => void;
+}
+
+function LineField({ value, isLocked, change, ...field }: LineFieldProps): ReactElement {
+  return (
+    <Field {...field}>
+      {(state) => (
+        <input value={value} readOnly={isLocked} onChange={({ target }) => change(target.value)} {...state} />
+      )}
+    </Field>
+  );
+}
+
 interface ContentFieldProps {
   readonly content: string;
+  readonly isLocked: boolean;
   readonly change: (content: string) => void;
   readonly errors: UserErrors;
 }
 
-function ContentField({ content, change, errors }: ContentFieldProps): ReactElement {
+function ContentField({ content, isLocked, change, errors }: ContentFieldProps): ReactElement {
   const length = Array.from(content).length;
   const hint = (
     <span className={length > maxContent ? 'fault' : undefined}>
@@ -113,7 +144,13 @@ function ContentField({ content, change, errors }: ContentFieldProps): ReactElem
   return (
     <Field label="Text" path="content" errors={errors} hint={hint}>
       {(state) => (
-        <textarea rows={12} value={content} onChange={({ target }) => change(target.value)} {...state} />
+        <textarea
+          rows={12}
+          value={content}
+          readOnly={isLocked}
+          onChange={({ target }) => change(target.value)}
+          {...state}
+        />
       )}
     </Field>
   );
@@ -121,16 +158,22 @@ function ContentField({ content, change, errors }: ContentFieldProps): ReactElem
 
 interface PinnedBoxProps {
   readonly isPinned: boolean;
+  readonly isLocked: boolean;
   readonly change: (isPinned: boolean) => void;
   readonly errors: UserErrors;
 }
 
-function PinnedBox({ isPinned, change, errors }: PinnedBoxProps): ReactElement {
+function PinnedBox({ isPinned, isLocked, change, errors }: PinnedBoxProps): ReactElement {
   const faults = errors.filter(({ path }) => path[0] === 'isPinned');
   return (
     <div>
       <label className="check">
-        <input type="checkbox" checked={isPinned} onChange={({ target }) => change(target.checked)} />
+        <input
+          type="checkbox"
+          checked={isPinned}
+          aria-disabled={isLocked}
+          onChange={({ target }) => isLocked || change(target.checked)}
+        />
         Pinned <span className="quiet">(at most {maxPinned} notes)</span>
       </label>
       {faults.map(({ message }) => (
