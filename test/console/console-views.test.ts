@@ -292,13 +292,13 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     expect(ui.faults).toEqual([]);
   });
 
-  test('a booking is shown in whatever form its times were written', async () => {
+  test('a booking is shown with its status, in whatever form its times were written', async () => {
     const forms = ['12:00:00+00', '12:00:01,5Z', '23:59:60Z', 'noon'];
     const day = '2026-11-25T';
     const bookings = forms.map((form, at) => ({
       id: `booking_${at}`,
       upstreamId: null,
-      status: 'BOOKED',
+      status: form === 'noon' ? 'NOSHOW' : 'BOOKED',
       start: `${day}${form === 'noon' ? '12:00:00Z' : form}`,
       end: `${day}${form}`,
       bookedAt: `${day}12:00:00Z`,
@@ -317,6 +317,9 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     expect(await ui.page.locator('.agenda').innerText()).toContain(`${day}noon`);
     await ui.page.getByRole('link', { name: 'Week', exact: true }).click();
     await expect.poll(() => ui.page.locator('.slot').count(), soon).toBe(forms.length);
+    expect(await ui.page.locator('.slot').filter({ hasText: 'No show' }).innerText()).toContain('Patient/3');
+    expect(await ui.page.locator('.slot').filter({ hasText: 'Booked' }).count()).toBe(0);
+    await ui.expectAccessible();
     expect(ui.faults).toEqual([]);
   });
 

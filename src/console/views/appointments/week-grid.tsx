@@ -2,6 +2,7 @@ import type { ReactElement } from 'react';
 import type { AppointmentRowFragment } from '../../generated/index.js';
 import { SafeText } from '../../parts/safe-text.js';
 import { Moment } from '../../parts/times.js';
+import { sentence } from '../../parts/words.js';
 import { isOn } from './week.js';
 import { patientOf } from './booking-detail.js';
 
@@ -46,6 +47,7 @@ export function WeekGrid({ bookings, days, isWhole, selected, hrefOfOne }: WeekP
                       <span className="cut">
                         <SafeText>{patientOf(one)}</SafeText>
                       </span>
+                      {one.status !== 'BOOKED' && <span className="small">{sentence(one.status)}</span>}
                       {one.confirmation === 'UNCONFIRMED' && <span className="small">Unconfirmed</span>}
                     </a>
                   </li>
