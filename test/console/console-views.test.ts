@@ -5,6 +5,7 @@ import { other, soon, useConsole } from './console.js';
 describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', () => {
   const ui = useConsole({ PAYMENT_TIMESTAMP_TOLERANCE_SECONDS: '7200' });
   const exactly = (name: string) => ui.page.getByRole('button', { name, exact: true });
+  const isFocused = (name: string) => exactly(name).evaluate((button) => button === document.activeElement);
 
   test('a note is written, too long a one is refused beside its field, and it is pinned, shared and deleted', async () => {
     await ui.open('#/notes/new');
@@ -26,6 +27,9 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     await exactly('Share').click();
     await ui.page.getByText(`Shared with ${other.email}.`).waitFor();
     await ui.expectAccessible();
+    await exactly('Delete this note').click();
+    await exactly('Keep it').press('Enter');
+    expect(await isFocused('Delete this note')).toBe(true);
     await exactly('Delete this note').click();
     await exactly('Yes, delete it').click();
     await expect.poll(() => new URL(ui.page.url()).hash, soon).toBe('#/notes');
@@ -306,13 +310,23 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
       confirmation: 'CONFIRMED',
       participants: [{ actor: { reference: `Patient/${at}` }, status: 'ACCEPTED' }],
     }));
-    const pageInfo = { hasNextPage: false, endCursor: null };
-    await ui.page.route('**/graphql', (route) =>
-      route.request().postData()?.includes('query Appointments(')
-        ? route.fulfill({ json: { data: { appointments: { nodes: bookings, pageInfo } } } })
-        : route.fallback(),
-    );
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    await ui.page.route('**/graphql', async (route) => {
+      const body = route.request().postData() ?? '';
+      if (!body.includes('query Appointments(')) return route.fallback();
+      const isFirst = !body.includes('"after":"');
+      if (!isFirst) await held;
+      const nodes = isFirst ? bookings.slice(0, 1) : bookings;
+      const pageInfo = { hasNextPage: true, endCursor: 'place' };
+      return route.fulfill({ json: { data: { appointments: { nodes, pageInfo } } } });
+    });
     await ui.open('#/appointments?as=agenda&week=2026-11-23');
+    await exactly('More of this week').press('Enter');
+    await exactly('Loading …').waitFor();
+    release();
+    await exactly('More of this week').waitFor();
+    expect(await isFocused('More of this week')).toBe(true);
     await expect.poll(() => ui.page.locator('.agenda-row').count(), soon).toBe(forms.length);
     expect(await ui.page.locator('.agenda').innerText()).toContain(`${day}noon`);
     await ui.page.getByRole('link', { name: 'Week', exact: true }).click();
@@ -325,6 +339,12 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
 
   test('a booking is refused beside its field, made, and explained if it is not confirmed', async () => {
     await ui.open('#/appointments/new');
+    await exactly('Add another').click();
+    await exactly('Add another').click();
+    await exactly('Remove the last').press('Enter');
+    expect(await isFocused('Remove the last')).toBe(true);
+    await exactly('Remove the last').press('Enter');
+    expect(await isFocused('Add another')).toBe(true);
     await exactly('Book').click();
     const participant = ui.page.getByLabel('Participant 1');
     await expect.poll(() => participant.getAttribute('aria-invalid'), soon).toBe('true');
@@ -455,6 +475,9 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     await expect
       .poll(() => ui.page.getByLabel('Address to register for pe_demo').inputValue(), soon)
       .toContain('/webhooks/payments/pe_demo');
+    await exactly('Rotate the secret').click();
+    await exactly('Keep it').press('Enter');
+    expect(await isFocused('Rotate the secret')).toBe(true);
     await exactly('Rotate the secret').click();
     await exactly('Yes, rotate it now').click();
     await ui.page.getByText('The new secret is in use.').waitFor();

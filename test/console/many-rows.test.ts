@@ -56,6 +56,7 @@ describe.skipIf(skipBrowserTests)('the console with 10,000 shipments (needs Chro
       await held.waitFor();
       expect((await rows().nth(12).innerText()).split('\n')[0]).toBe(seen.split('\n')[0]);
       await held.click();
+      expect(await list().evaluate((box) => box === document.activeElement)).toBe(true);
       await expect.poll(() => rows().first().innerText(), soon).toContain(event);
     }
     expect(ui.faults).toEqual([]);

@@ -25,7 +25,9 @@ export function EntityList<Row extends { readonly id: string }>(props: EntityLis
   const box = useRef<HTMLDivElement>(null);
   const toTop = (): void => {
     moving?.showHeld();
-    box.current?.querySelector('.virtual')?.scrollTo({ top: 0 });
+    const list = box.current?.querySelector<HTMLElement>('.virtual');
+    list?.focus(); // the button goes
+    list?.scrollTo({ top: 0 });
   };
   return (
     <div className="entity-list" ref={box}>

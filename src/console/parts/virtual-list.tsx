@@ -30,7 +30,7 @@ export function VirtualList<Row>(props: VirtualListProps<Row>): ReactElement {
   }, [isAtEnd, onEnd, rows.length]);
   useEffect(() => onTop?.(isAtTop), [isAtTop, onTop]);
   return (
-    <div className="virtual" ref={box} onScroll={measure}>
+    <div className="virtual" ref={box} onScroll={measure} tabIndex={-1}>
       <ul aria-label={label} style={{ height: rows.length * rowHeight }}>
         {rows.slice(first, last).map((row, index) => (
           <li

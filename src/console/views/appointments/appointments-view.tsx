@@ -102,20 +102,22 @@ interface WeekBoxProps {
 /** The bookings, and what is to be said of their pages. */
 function WeekBox({ pages, children }: WeekBoxProps): ReactElement {
   const areAll = useGrant('APPOINTMENTS_READ');
+  const { rows, hasMore, loading, error } = pages;
   return (
     <div className="week-box">
       {!areAll && <p className="quiet small">{onlyOwn}</p>}
-      <Problem error={pages.error} retry={pages.retry} busy={pages.loading} />
+      <Problem error={error} retry={pages.retry} busy={loading} />
       {children}
-      {pages.loading && (
-        <p className="list-end" role="status">
-          Loading …
-        </p>
-      )}
-      {pages.hasMore && !pages.loading && !pages.error && pages.rows.length > 0 && (
+      {hasMore && !error && rows.length > 0 ? (
         <button className="button small list-end" type="button" onClick={pages.more}>
-          More of this week
+          {loading ? 'Loading …' : 'More of this week'}
         </button>
+      ) : (
+        loading && (
+          <p className="list-end" role="status">
+            Loading …
+          </p>
+        )
       )}
     </div>
   );

@@ -1,4 +1,4 @@
-import { useState, type ReactElement, type SubmitEvent } from 'react';
+import { useRef, useState, type ReactElement, type SubmitEvent } from 'react';
 import { useUnsaved } from '../../app/unsaved.js';
 import { useIsShown, useMutation } from '../../data/use-mutation.js';
 import {
@@ -122,6 +122,11 @@ interface ParticipantsProps {
 function Participants({ participants, change, errors }: ParticipantsProps): ReactElement {
   const replace = (index: number, part: Partial<Participant>): void =>
     change(participants.map((one, place) => (place === index ? { ...one, ...part } : one)));
+  const adding = useRef<HTMLButtonElement>(null);
+  const removeLast = (): void => {
+    if (participants.length === 2) adding.current?.focus(); // there is nothing more to remove
+    change(participants.slice(0, -1));
+  };
   return (
     <fieldset className="field">
       <legend>Participants</legend>
@@ -152,12 +157,13 @@ function Participants({ participants, change, errors }: ParticipantsProps): Reac
         <button
           className="button small"
           type="button"
+          ref={adding}
           onClick={() => change([...participants, { reference: 'Practitioner/', status: 'NEEDS_ACTION' }])}
         >
           Add another
         </button>
         {participants.length > 1 && (
-          <button className="button small" type="button" onClick={() => change(participants.slice(0, -1))}>
+          <button className="button small" type="button" onClick={removeLast}>
             Remove the last
           </button>
         )}

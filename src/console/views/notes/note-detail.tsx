@@ -1,4 +1,4 @@
-import { useState, type ComponentProps, type ReactElement, type SubmitEvent } from 'react';
+import { useRef, useState, type ComponentProps, type ReactElement, type SubmitEvent } from 'react';
 import { useUnsaved } from '../../app/unsaved.js';
 import { useIsShown, useMutation } from '../../data/use-mutation.js';
 import {
@@ -252,6 +252,7 @@ interface DeleteButtonProps {
 function DeleteButton({ noteId, changed, leave }: DeleteButtonProps): ReactElement {
   const { run, busy, error } = useMutation(DeleteNoteDocument);
   const isShown = useIsShown();
+  const button = useRef<HTMLButtonElement>(null);
   const [isSure, setSure] = useState(false);
   const [errors, setErrors] = useState<UserErrors>([]);
   async function act(): Promise<void> {
@@ -263,6 +264,10 @@ function DeleteButton({ noteId, changed, leave }: DeleteButtonProps): ReactEleme
     changed();
     return isShown() ? leave() : undefined;
   }
+  const keep = (): void => {
+    button.current?.focus();
+    setSure(false);
+  };
   return (
     <section className="form" aria-label="Delete">
       <h3>Delete</h3>
@@ -270,11 +275,17 @@ function DeleteButton({ noteId, changed, leave }: DeleteButtonProps): ReactEleme
       <OtherErrors errors={errors} paths={[]} />
       <Problem error={error} />
       <div className="form-actions">
-        <button className="button danger" type="button" onClick={() => void act()} aria-disabled={busy}>
+        <button
+          className="button danger"
+          type="button"
+          ref={button}
+          onClick={() => void act()}
+          aria-disabled={busy}
+        >
           {isSure ? 'Yes, delete it' : 'Delete this note'}
         </button>
         {isSure && (
-          <button className="button" type="button" onClick={() => setSure(false)}>
+          <button className="button" type="button" onClick={keep}>
             Keep it
           </button>
         )}

@@ -1,4 +1,4 @@
-import { useState, type ReactElement } from 'react';
+import { useRef, useState, type ReactElement } from 'react';
 import { useMutation } from '../../data/use-mutation.js';
 import { useQuery } from '../../data/use-query.js';
 import {
@@ -109,6 +109,7 @@ function RotateButton({
   readonly rotated: () => void;
 }): ReactElement {
   const { run, busy, error } = useMutation(RotateSecretDocument);
+  const button = useRef<HTMLButtonElement>(null);
   const [isSure, setSure] = useState(false);
   const [errors, setErrors] = useState<UserErrors>([]);
   const [until, setUntil] = useState<string>();
@@ -124,6 +125,10 @@ function RotateButton({
     setUntil(payload.previousSecretValidUntil ?? undefined);
     return rotated();
   }
+  const keep = (): void => {
+    button.current?.focus();
+    setSure(false);
+  };
   return (
     <div className="form">
       <OtherErrors errors={errors} paths={[]} />
@@ -137,13 +142,14 @@ function RotateButton({
         <button
           className={isSure ? 'button primary' : 'button'}
           type="button"
+          ref={button}
           onClick={() => void act()}
           aria-disabled={busy}
         >
           {busy ? 'Rotating …' : isSure ? 'Yes, rotate it now' : 'Rotate the secret'}
         </button>
         {isSure && (
-          <button className="button" type="button" onClick={() => setSure(false)}>
+          <button className="button" type="button" onClick={keep}>
             Keep it
           </button>
         )}
