@@ -300,15 +300,10 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     const forms = ['12:00:00+00', '12:00:01,5Z', '23:59:60Z', 'noon'];
     const day = '2026-11-25T';
     const bookings = forms.map((form, at) => ({
-      id: `booking_${at}`,
-      upstreamId: null,
+      ...bookingOf(String(at)),
       status: form === 'noon' ? 'NOSHOW' : 'BOOKED',
       start: `${day}${form === 'noon' ? '12:00:00Z' : form}`,
       end: `${day}${form}`,
-      bookedAt: `${day}12:00:00Z`,
-      bookedBy: 'demo@example.com',
-      confirmation: 'CONFIRMED',
-      participants: [{ actor: { reference: `Patient/${at}` }, status: 'ACCEPTED' }],
     }));
     let release = (): void => undefined;
     const held = new Promise<void>((resolve) => (release = resolve));
@@ -629,14 +624,51 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
   test('all of them fit a phone, in the dark', async () => {
     await ui.page.setViewportSize({ width: 360, height: 740 });
     await ui.page.emulateMedia({ colorScheme: 'dark' });
-    for (const view of ['notes', 'appointments', 'webhooks', 'webhooks/endpoints', 'gateway', 'sandbox']) {
-      await ui.open(`#/${view}`);
-      await ui.page.getByRole('heading', { level: 1 }).waitFor();
+    const long = 'x'.repeat(250);
+    const pageInfo = { hasNextPage: false, endCursor: null };
+    await ui.page.route('**/graphql', async (route) => {
+      const asked = route.request().postData() ?? '';
+      if (asked.includes('query Appointments('))
+        return route.fulfill({ json: { data: { appointments: { nodes: [bookingOf(long)], pageInfo } } } });
+      if (!asked.includes('query WebhookEndpoints')) return route.fallback();
+      const response = await route.fetch();
+      return route.fulfill({ response, body: (await response.text()).replaceAll('pe_demo', long) });
+    });
+    await ui.testbed.sandbox.webhooks.emitShipment({ id: `evt_${long}` });
+    await ui.open('#/webhooks');
+    const delivery = await ui.page.locator('.row').first().getAttribute('href');
+    for (const [view, heading] of [
+      ['#/notes', 'Notes'],
+      ['#/appointments', 'Appointments'],
+      [`#/appointments/booking_${long}`, `Patient/${long}`],
+      ['#/webhooks', 'Webhooks'],
+      ['#/webhooks/endpoints', long],
+      [delivery!, 'shipment.'],
+      ['#/gateway', 'This gateway'],
+      ['#/sandbox', 'Sandbox'],
+    ] as const) {
+      await ui.open(view);
+      await ui.page.getByRole('heading', { name: heading }).waitFor();
       await ui.expectAccessible();
-      expect(await ui.page.evaluate(() => document.documentElement.scrollWidth)).toBe(360);
+      expect(await ui.tooWide()).toEqual([]);
       const link = await ui.page.locator('nav [aria-current]').boundingBox();
       expect(link!.x).toBeGreaterThanOrEqual(0);
       expect(link!.x + link!.width).toBeLessThanOrEqual(360);
     }
   });
 });
+
+/** A booking as the gateway answers it. */
+function bookingOf(patient: string) {
+  return {
+    id: `booking_${patient}`,
+    upstreamId: null,
+    status: 'BOOKED',
+    start: '2026-11-25T12:00:00Z',
+    end: '2026-11-25T12:30:00Z',
+    bookedAt: '2026-11-25T12:00:00Z',
+    bookedBy: 'demo@example.com',
+    confirmation: 'CONFIRMED',
+    participants: [{ actor: { reference: `Patient/${patient}` }, status: 'NEEDS_ACTION' }],
+  };
+}

@@ -27,6 +27,8 @@ export interface Console {
   button(name: string | RegExp): Locator;
   /** Fails if axe finds anything on the page as it is. */
   expectAccessible(): Promise<void>;
+  /** The page and its parts that scroll by themselves, as far as they can be scrolled sideways. */
+  tooWide(): Promise<readonly string[]>;
 }
 
 const viewport = { width: 1280, height: 900 };
@@ -111,6 +113,14 @@ export function useConsole(settings: Environment = {}, fill?: Fill): Console {
       const { violations } = await axe.analyze();
       expect(violations.map(({ id, nodes }) => ({ id, nodes: nodes.map(({ html }) => html) }))).toEqual([]);
     },
+    tooWide: () =>
+      page
+        .locator('html, main, .view, .split-detail, .virtual, .week-box')
+        .evaluateAll((parts) =>
+          parts
+            .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+            .map((part) => part.getAttribute('class') ?? part.tagName),
+        ),
   };
 }
 
