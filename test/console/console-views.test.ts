@@ -443,9 +443,12 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
   test('what an address names is not said to be missing before the list has come', async () => {
     let release = (): void => undefined;
     const held = new Promise<void>((resolve) => (release = resolve));
+    let failing = false;
     await ui.page.route('**/graphql', async (route) => {
-      if (/query (Appointments|WebhookDeliveries)\(/.test(route.request().postData() ?? '')) await held;
-      return route.fallback();
+      if (!/query (Appointments|WebhookDeliveries)\(/.test(route.request().postData() ?? ''))
+        return route.fallback();
+      await held;
+      return failing ? route.abort() : route.fallback();
     });
     const detail = ui.page.locator('.split-detail');
     for (const view of ['appointments', 'webhooks']) {
@@ -462,6 +465,16 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     await detail.getByText('This delivery is not among those loaded.').waitFor();
     await ui.open('#/appointments/unknown');
     await detail.getByText('It is not in this week.').waitFor();
+    await ui.page.setViewportSize({ width: 360, height: 740 });
+    for (const view of ['webhooks', 'appointments']) {
+      failing = true;
+      await ui.open(`#/${view}/unknown`);
+      const again = detail.getByRole('button', { name: 'Try again' });
+      await again.waitFor();
+      failing = false;
+      await again.click();
+      await detail.getByText(/is not (among|in)/).waitFor();
+    }
     expect(ui.faults).toEqual([]);
   });
 

@@ -26,6 +26,20 @@ export function Problem({ error, retry, busy = false }: ProblemProps): ReactElem
   );
 }
 
+interface LoadingProps {
+  readonly of: {
+    readonly error: GatewayError | undefined;
+    readonly retry: () => void;
+    readonly loading: boolean;
+  };
+}
+
+/** That what a detail shows is being loaded, or why it is not: on a narrow screen the list, which says so, is hidden. */
+export function Loading({ of: { error, retry, loading } }: LoadingProps): ReactElement {
+  if (error) return <Problem error={error} retry={retry} busy={loading} />;
+  return <p className="quiet">Loading …</p>;
+}
+
 function explain(error: GatewayError, isQuestion: boolean): string {
   const { code, retryAfter } = error;
   const message = isQuestion && code === 'UNREACHABLE' ? 'The gateway cannot be reached.' : error.message;

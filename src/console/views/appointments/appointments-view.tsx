@@ -5,7 +5,7 @@ import { useGateway } from '../../data/use-gateway.js';
 import { usePages } from '../../data/use-pages.js';
 import { AppointmentsDocument, type AppointmentRowFragment } from '../../generated/index.js';
 import { useGrant } from '../../parts/no-grant.js';
-import { Problem } from '../../parts/problem.js';
+import { Loading, Problem } from '../../parts/problem.js';
 import { Split } from '../../parts/split.js';
 import { msOf } from '../../data/instant.js';
 import { Agenda } from './agenda.js';
@@ -70,7 +70,7 @@ export function AppointmentsView({ place }: ViewProps): ReactElement {
       detail={detailOf(id, {
         bookings,
         mayBook,
-        hasBegun: pages.hasBegun,
+        pages,
         isWhole: show.isWhole,
         booked: pages.reload,
         leave({ id: booked, start }) {
@@ -126,19 +126,19 @@ function WeekBox({ pages, children }: WeekBoxProps): ReactElement {
 interface DetailProps extends ComponentProps<typeof BookingForm> {
   readonly bookings: readonly AppointmentRowFragment[];
   readonly mayBook: boolean;
-  readonly hasBegun: boolean;
+  readonly pages: ReturnType<typeof useWeek>;
   readonly isWhole: boolean;
 }
 
 function detailOf(
   id: string | undefined,
-  { bookings, mayBook, hasBegun, isWhole, ...form }: DetailProps,
+  { bookings, mayBook, pages, isWhole, ...form }: DetailProps,
 ): ReactElement | undefined {
   if (id === undefined) return undefined;
   if (id === newId) return mayBook ? <BookingForm {...form} /> : <p className="quiet">{takesGrant}</p>;
   const booking = bookings.find((one) => one.id === id);
   if (booking) return <BookingDetail booking={booking} />;
-  if (!hasBegun) return <p className="quiet">Loading …</p>;
+  if (!pages.hasBegun) return <Loading of={pages} />;
   const missing = isWhole
     ? 'It is not in this week.'
     : 'It is not among the bookings that are loaded so far.';

@@ -14,6 +14,7 @@ import {
 import { EntityList } from '../../parts/entity-list.js';
 import { ChoiceFilter, TextFilter } from '../../parts/filters.js';
 import { NoGrant, useGrant } from '../../parts/no-grant.js';
+import { Loading } from '../../parts/problem.js';
 import { SafeText } from '../../parts/safe-text.js';
 import { Split } from '../../parts/split.js';
 import { Ago } from '../../parts/times.js';
@@ -83,7 +84,7 @@ function Deliveries({ place }: ViewProps): ReactElement {
           }
         />
       }
-      detail={detailOf(id, pages.rows, isSought)}
+      detail={detailOf(id, pages, isSought)}
     />
   );
 }
@@ -106,13 +107,14 @@ function useSought(id: string | undefined, { rows, hasMore, hasBegun, more }: Pa
   return isSought || !hasBegun;
 }
 
-function detailOf(id: string | undefined, rows: readonly Row[], isSought: boolean): ReactElement | undefined {
+function detailOf(id: string | undefined, pages: Pages<Row>, isSought: boolean): ReactElement | undefined {
   if (id === undefined) return undefined;
   if (id === 'endpoints') return <Endpoints />;
   if (id === 'explain') return <RequestForm />;
-  const row = rows.find((one) => one.id === id);
+  const row = pages.rows.find((one) => one.id === id);
   if (row) return <DeliveryDetail delivery={row} />;
-  return <p className="quiet">{isSought ? 'Loading …' : 'This delivery is not among those loaded.'}</p>;
+  if (isSought) return <Loading of={pages} />;
+  return <p className="quiet">This delivery is not among those loaded.</p>;
 }
 
 function Filters({ place }: { readonly place: Place }): ReactElement {
