@@ -365,7 +365,7 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
       expect((await ui.page.getByLabel(label).boundingBox())!.width).toBeGreaterThanOrEqual(220);
   });
 
-  test('a refused delivery says why, with the body as it came', async () => {
+  test('a refused delivery says why, with the body as it came, also where another came in the same millisecond', async () => {
     await ui.open('#/webhooks');
     const body = JSON.stringify({ id: 'evt_forged', type: 'shipment.created' });
     const now = Math.floor(Date.now() / 1000);
@@ -380,6 +380,21 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     expect(await ui.page.locator('.notice').innerText()).toMatch(/\d+ s/);
     await ui.expectAccessible();
     expect(await ui.page.content()).not.toContain('0'.repeat(64));
+
+    await ui.page.route('**/graphql', async (route) => {
+      if (!route.request().postData()?.includes('query WebhookDeliveries(')) return route.fallback();
+      const response = await route.fetch();
+      const listed = (await response.json()) as { data: { webhookDeliveries: { nodes: object[] } } };
+      const { nodes } = listed.data.webhookDeliveries;
+      nodes.splice(1, 0, { ...nodes[0], body: 'of the same millisecond' });
+      return route.fulfill({ response, json: listed });
+    });
+    await ui.open('#/webhooks?outcome=REFUSED');
+    for (const [at, shown] of ['evt_forged', 'of the same millisecond'].entries()) {
+      await ui.page.locator('.row').nth(at).click();
+      await ui.page.locator('.split-detail').getByText(shown).first().waitFor();
+    }
+    expect(ui.faults).toEqual([]);
   });
 
   test('a delivery that is being read is there after a reload, whatever came since', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createdMs, shipmentEvent } from '../../src/console/data/live-event.js';
+import { createdMs, deliveryKeys, shipmentEvent } from '../../src/console/data/live-event.js';
 
 test.each([
   ['seconds', 1_764_226_800],
@@ -16,4 +16,15 @@ test('a shipment’s event is late if it occurred before another, however its ti
   };
   expect([isLate('2026-11-21T09:29:59Z'), isLate('20261121T092959Z')]).toEqual([true, true]);
   expect(isLate('20261121T093000Z')).toBe(false);
+});
+
+test('equal deliveries get names of their own, and the same ones when they are listed anew', () => {
+  const of = (endpointId: string) =>
+    ({ receivedAt: '2026-11-21T09:30:00.000Z', outcome: 'REFUSED', endpoint: { endpointId } }) as never;
+  const deliveries = [of('one'), of('other'), of('one'), of('one')];
+  const names = deliveries.map(deliveryKeys());
+  expect(names).toEqual(
+    ['one', 'other', 'one 2', 'one 3'].map((end) => `2026-11-21T09:30:00.000Z REFUSED ${end}`),
+  );
+  expect(deliveries.map(deliveryKeys())).toEqual(names);
 });

@@ -68,21 +68,29 @@ const series: Readonly<Record<WebhookOutcome, Series | undefined>> = {
 const maxTold = 1000;
 
 /**
- * Lists deliveries that became no event as the live view has them; nothing for one that did. Equal ones, as of a flood,
- * are counted apart, and get the same keys whenever the same ones are listed anew.
+ * Names deliveries, which have no id. Two to one endpoint in one millisecond with the same outcome and event, as of a
+ * flood, are counted apart, and get the same names whenever the same ones are listed anew.
  */
-export function deliveryEvents(): (delivery: DeliverySummaryFragment) => readonly LiveEvent[] {
+export function deliveryKeys(): (delivery: DeliverySummaryFragment) => string {
   const told = new Map<string, number>();
-  return (delivery) => {
-    const shown = series[delivery.outcome];
-    if (!shown) return [];
-    const key = deliveryKey(delivery);
+  return ({ receivedAt, endpoint, eventId, outcome }) => {
+    const key = [receivedAt, outcome, endpoint?.endpointId, eventId].filter(Boolean).join(' ').toWellFormed();
     const nth = (told.get(key) ?? 0) + 1;
     if (told.size > maxTold) told.clear();
     told.set(key, nth);
+    return nth === 1 ? key : `${key} ${nth}`;
+  };
+}
+
+/** Lists deliveries that became no event as the live view has them; nothing for one that did. */
+export function deliveryEvents(): (delivery: DeliverySummaryFragment) => readonly LiveEvent[] {
+  const keyOf = deliveryKeys();
+  return (delivery) => {
+    const shown = series[delivery.outcome];
+    if (!shown) return [];
     return [
       {
-        key: `${key} ${nth}`,
+        key: keyOf(delivery),
         series: shown,
         family: delivery.family === 'SHIPMENTS' ? 'shipments' : 'payments',
         type: delivery.type ?? delivery.reason ?? delivery.outcome,
@@ -94,9 +102,4 @@ export function deliveryEvents(): (delivery: DeliverySummaryFragment) => readonl
       },
     ];
   };
-}
-
-/** A delivery has no id: two to one endpoint in one millisecond with the same outcome and event have the same key. */
-export function deliveryKey({ receivedAt, endpoint, eventId, outcome }: DeliverySummaryFragment): string {
-  return [receivedAt, outcome, endpoint?.endpointId, eventId].filter(Boolean).join(' ').toWellFormed();
 }

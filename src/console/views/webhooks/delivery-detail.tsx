@@ -44,7 +44,7 @@ export function DeliveryDetail({ delivery }: { readonly delivery: DeliveryPartsF
           ],
         ]}
       />
-      <Body key={receivedAt} body={delivery.body ?? undefined} truncated={delivery.truncated} />
+      <Body body={delivery.body ?? undefined} truncated={delivery.truncated} />
     </>
   );
 }

@@ -1,7 +1,7 @@
-import { useCallback, useEffect, useEffectEvent, useMemo, type ReactElement } from 'react';
+import { useCallback, useEffect, useEffectEvent, useMemo, useState, type ReactElement } from 'react';
 import { hrefOf, type Place } from '../../app/router.js';
 import type { ViewProps } from '../../app/shell.js';
-import { deliveryKey } from '../../data/live-event.js';
+import { deliveryKeys } from '../../data/live-event.js';
 import { useGateway } from '../../data/use-gateway.js';
 import { useDeliveries } from '../../data/use-live.js';
 import { useMovingList } from '../../data/use-moving-list.js';
@@ -112,7 +112,7 @@ function detailOf(id: string | undefined, pages: Pages<Row>, isSought: boolean):
   if (id === 'endpoints') return <Endpoints />;
   if (id === 'explain') return <RequestForm />;
   const row = pages.rows.find((one) => one.id === id);
-  if (row) return <DeliveryDetail delivery={row} />;
+  if (row) return <DeliveryDetail key={id} delivery={row} />;
   if (isSought) return <Loading of={pages} />;
   return <p className="quiet">This delivery is not among those loaded.</p>;
 }
@@ -145,12 +145,14 @@ function Filters({ place }: { readonly place: Place }): ReactElement {
 /** The deliveries that match, and those that come. */
 function useRows(filter: WebhookDeliveryFilter) {
   const gateway = useGateway();
+  const [toRow] = useState(rowsOf);
   const load = useCallback(
     async (after: string | undefined) => {
       const { nodes, pageInfo } = (
         await gateway.ask(WebhookDeliveriesDocument, { first: pageSize, after, filter })
       ).webhookDeliveries;
-      return { nodes: nodes.map(toRow), pageInfo };
+      // Of equal ones the oldest is the first, as when they came.
+      return { nodes: nodes.toReversed().map(rowsOf()).toReversed(), pageInfo };
     },
     [gateway, filter],
   );
@@ -179,8 +181,9 @@ function useRows(filter: WebhookDeliveryFilter) {
   return { pages, moving };
 }
 
-function toRow(delivery: DeliveryPartsFragment): Row {
-  return { ...delivery, id: deliveryKey(delivery), revision: 0 };
+function rowsOf(): (delivery: DeliveryPartsFragment) => Row {
+  const keyOf = deliveryKeys();
+  return (delivery) => ({ ...delivery, id: keyOf(delivery), revision: 0 });
 }
 
 function DeliveryRow({ row }: { readonly row: Row }): ReactElement {
