@@ -83,6 +83,7 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     });
     await exactly('Yes, delete it').click();
     await ui.page.getByRole('link', { name: 'New note' }).click();
+    await ui.page.getByRole('heading', { name: 'New note' }).waitFor();
     await ui.page.getByLabel('Title').fill('Being written');
     release();
     await expect.poll(() => ui.page.locator('.row').filter({ hasText: title }).count(), soon).toBe(0);
