@@ -7,6 +7,17 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
   const exactly = (name: string) => ui.page.getByRole('button', { name, exact: true });
   const isFocused = (name: string) => exactly(name).evaluate((button) => button === document.activeElement);
 
+  /** Holds back requests with this text until what is returned is called. */
+  async function hold(text: string): Promise<() => void> {
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    await ui.page.route('**/graphql', async (route) => {
+      if (route.request().postData()?.includes(text)) await released;
+      return route.fallback();
+    });
+    return release;
+  }
+
   test('a note is written, too long a one is refused beside its field, and it is pinned, shared and deleted', async () => {
     await ui.open('#/notes/new');
     await ui.page.getByLabel('Title').fill('From the console');
@@ -134,12 +145,7 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     await ui.open('#/notes/new');
     await ui.page.getByLabel('Title').fill('First');
     await ui.page.getByLabel('Text').fill('Text');
-    let release = (): void => undefined;
-    const held = new Promise<void>((resolve) => (release = resolve));
-    await ui.page.route('**/graphql', async (route) => {
-      if (route.request().postData()?.includes('mutation CreateNote')) await held;
-      return route.fallback();
-    });
+    const release = await hold('mutation CreateNote');
     await exactly('Create').click();
     for (const label of ['Title', 'Text', 'Tags'])
       await expect.poll(() => ui.page.getByLabel(label).isEditable(), soon).toBe(false);
@@ -184,7 +190,12 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     await ui.page.close({ runBeforeUnload: true });
     await expect.poll(() => asked, soon).toEqual(['confirm', 'confirm', 'beforeunload']);
     expect(await participant.inputValue()).toBe('Patient/42');
+    const release = await hold('mutation CreateAppointment');
     await exactly('Book').click();
+    await expect.poll(() => participant.isEditable(), soon).toBe(false);
+    await exactly('Add another').click({ force: true });
+    expect(await ui.page.getByLabel('Participant 2').count()).toBe(0);
+    release();
     await expect.poll(() => new URL(ui.page.url()).hash, soon).not.toContain('/new');
     await ui.page.getByRole('link', { name: 'Notes' }).click();
     await ui.page.getByRole('heading', { name: 'Notes' }).waitFor();

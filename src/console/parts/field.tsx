@@ -1,13 +1,17 @@
-import { useId, type ReactElement, type ReactNode } from 'react';
+import { createContext, use, useId, type ReactElement, type ReactNode } from 'react';
 import type { ErrorPartsFragment } from '../generated/index.js';
 import { sentence } from './words.js';
 
 /** What the gateway says is wrong with a form, each below the field at its path. */
 export type UserErrors = readonly ErrorPartsFragment[];
 
+/** Whether the controls of a form can only be read: what is typed while something new is made would be lost with the form. */
+export const Locked = createContext(false);
+
 /** What a control is given so that it is known by its label, and its hint and fault are read out after that. */
 export interface ControlState {
   readonly id: string;
+  readonly readOnly: boolean;
   readonly 'aria-invalid'?: true;
   readonly 'aria-describedby'?: string;
 }
@@ -25,6 +29,7 @@ interface FieldProps {
 /** A control with its label, its hint and what is wrong with its value. */
 export function Field({ label, path, errors, hint, children }: FieldProps): ReactElement {
   const id = useId();
+  const readOnly = use(Locked);
   const fault = errors.find((error) => error.path.join('.') === path);
   const notes = [fault && `${id}-fault`, hint !== undefined && `${id}-hint`].filter(Boolean);
   return (
@@ -32,6 +37,7 @@ export function Field({ label, path, errors, hint, children }: FieldProps): Reac
       <label htmlFor={id}>{label}</label>
       {children({
         id,
+        readOnly,
         ...(fault && { 'aria-invalid': true }),
         ...(notes.length > 0 && { 'aria-describedby': notes.join(' ') }),
       })}
@@ -64,8 +70,13 @@ export function ChoiceField<Value extends string>({
 }: ChoiceFieldProps<Value>): ReactElement {
   return (
     <Field {...field}>
-      {(state) => (
-        <select value={value} onChange={({ target }) => change(target.value as Value)} {...state}>
+      {({ readOnly, ...state }) => (
+        <select
+          value={value}
+          aria-disabled={readOnly}
+          onChange={({ target }) => readOnly || change(target.value as Value)}
+          {...state}
+        >
           {values.map((one) => (
             <option key={one} value={one}>
               {sentence(one)}

@@ -1,4 +1,4 @@
-import { useRef, useState, type ReactElement, type SubmitEvent } from 'react';
+import { use, useRef, useState, type ReactElement, type SubmitEvent } from 'react';
 import { useUnsaved } from '../../app/unsaved.js';
 import { useIsShown, useMutation } from '../../data/use-mutation.js';
 import {
@@ -8,7 +8,7 @@ import {
   type ParticipantStatus,
 } from '../../generated/index.js';
 import { useDraft } from '../../parts/draft.js';
-import { ChoiceField, Field, OtherErrors, type UserErrors } from '../../parts/field.js';
+import { ChoiceField, Field, Locked, OtherErrors, type UserErrors } from '../../parts/field.js';
 import { Problem } from '../../parts/problem.js';
 import { tomorrowAt, withOffset } from './week.js';
 
@@ -34,17 +34,47 @@ export function BookingForm({ booked, leave }: BookingFormProps): ReactElement {
     status: 'BOOKED',
     participants: [{ reference: 'Patient/', status: 'ACCEPTED' }],
   });
-  const { start, end, status, participants } = draft.values;
   const { book, errors, busy, error } = useBooking(booked, leave);
   useUnsaved(draft.isChanged);
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     if (!busy) void book(draft.values);
   };
-  const paths = ['start', 'end', 'status', ...participants.map((_, index) => referencePath(index))];
+  const paths = [
+    'start',
+    'end',
+    'status',
+    ...draft.values.participants.map((_, index) => referencePath(index)),
+  ];
   return (
     <form className="form" onSubmit={submit} noValidate>
       <h2>Book an appointment</h2>
+      <Locked value={busy}>
+        <BookingFields draft={draft} errors={errors} />
+      </Locked>
+      <OtherErrors errors={errors} paths={paths} />
+      <Problem error={error} />
+      {error && (
+        <p className="quiet">Booking again with nothing changed is safe: it is booked at most once.</p>
+      )}
+      <div className="form-actions">
+        <button className="button primary" type="submit" aria-disabled={busy}>
+          {busy ? 'Booking …' : 'Book'}
+        </button>
+      </div>
+    </form>
+  );
+}
+
+interface BookingFieldsProps {
+  readonly draft: ReturnType<typeof useDraft<Booking>>;
+  readonly errors: UserErrors;
+}
+
+function BookingFields({ draft, errors }: BookingFieldsProps): ReactElement {
+  const { start, end, status, participants } = draft.values;
+  return (
+    <>
       <div className="form-row">
         <TimeField
           label="Starts"
@@ -74,17 +104,7 @@ export function BookingForm({ booked, leave }: BookingFormProps): ReactElement {
         change={(next) => draft.set({ participants: next })}
         errors={errors}
       />
-      <OtherErrors errors={errors} paths={paths} />
-      <Problem error={error} />
-      {error && (
-        <p className="quiet">Booking again with nothing changed is safe: it is booked at most once.</p>
-      )}
-      <div className="form-actions">
-        <button className="button primary" type="submit" aria-disabled={busy}>
-          {busy ? 'Booking …' : 'Book'}
-        </button>
-      </div>
-    </form>
+    </>
   );
 }
 
@@ -122,8 +142,13 @@ interface ParticipantsProps {
 function Participants({ participants, change, errors }: ParticipantsProps): ReactElement {
   const replace = (index: number, part: Partial<Participant>): void =>
     change(participants.map((one, place) => (place === index ? { ...one, ...part } : one)));
+  const isLocked = use(Locked);
   const adding = useRef<HTMLButtonElement>(null);
+  const add = (): void => {
+    if (!isLocked) change([...participants, { reference: 'Practitioner/', status: 'NEEDS_ACTION' }]);
+  };
   const removeLast = (): void => {
+    if (isLocked) return;
     if (participants.length === 2) adding.current?.focus(); // there is nothing more to remove
     change(participants.slice(0, -1));
   };
@@ -154,16 +179,11 @@ function Participants({ participants, change, errors }: ParticipantsProps): Reac
         </div>
       ))}
       <div className="form-actions">
-        <button
-          className="button small"
-          type="button"
-          ref={adding}
-          onClick={() => change([...participants, { reference: 'Practitioner/', status: 'NEEDS_ACTION' }])}
-        >
+        <button className="button small" type="button" ref={adding} onClick={add} aria-disabled={isLocked}>
           Add another
         </button>
         {participants.length > 1 && (
-          <button className="button small" type="button" onClick={removeLast}>
+          <button className="button small" type="button" onClick={removeLast} aria-disabled={isLocked}>
             Remove the last
           </button>
         )}

@@ -1,4 +1,4 @@
-import { useRef, useState, type ComponentProps, type ReactElement, type SubmitEvent } from 'react';
+import { use, useRef, useState, type ReactElement, type SubmitEvent } from 'react';
 import { useUnsaved } from '../../app/unsaved.js';
 import { useIsShown, useMutation } from '../../data/use-mutation.js';
 import {
@@ -8,7 +8,7 @@ import {
   type NoteRowFragment,
 } from '../../generated/index.js';
 import { useDraft } from '../../parts/draft.js';
-import { Field, OtherErrors, type UserErrors } from '../../parts/field.js';
+import { Field, Locked, OtherErrors, type UserErrors } from '../../parts/field.js';
 import { Problem } from '../../parts/problem.js';
 import { Moment } from '../../parts/times.js';
 import { number } from '../../parts/words.js';
@@ -60,43 +60,31 @@ function NoteForm({ note, changed, leave }: NoteDetailProps): ReactElement {
   const { title, content, tags, isPinned } = draft.values;
   const { save, errors, isSaved, busy, error } = useSave(note, draft, changed, leave);
   useUnsaved(draft.isChanged);
-  /** What is typed while the note is created would be lost: the note that was made takes the form's place. */
-  const isLocked = !note && (busy || isSaved);
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     if (!busy) void save();
   };
   return (
     <form className="form" onSubmit={submit} noValidate>
-      <LineField
-        label="Title"
-        path="title"
-        errors={errors}
-        value={title}
-        isLocked={isLocked}
-        change={(text) => draft.set({ title: text })}
-      />
-      <ContentField
-        content={content}
-        isLocked={isLocked}
-        change={(text) => draft.set({ content: text })}
-        errors={errors}
-      />
-      <LineField
-        label="Tags"
-        path="tags"
-        errors={errors}
-        hint="Separated by commas; one that has a comma in quotes"
-        value={tags}
-        isLocked={isLocked}
-        change={(text) => draft.set({ tags: text })}
-      />
-      <PinnedBox
-        isPinned={isPinned}
-        isLocked={isLocked}
-        change={(is) => draft.set({ isPinned: is })}
-        errors={errors}
-      />
+      <Locked value={!note && (busy || isSaved)}>
+        <Field label="Title" path="title" errors={errors}>
+          {(state) => (
+            <input value={title} onChange={({ target }) => draft.set({ title: target.value })} {...state} />
+          )}
+        </Field>
+        <ContentField content={content} change={(text) => draft.set({ content: text })} errors={errors} />
+        <Field
+          label="Tags"
+          path="tags"
+          errors={errors}
+          hint="Separated by commas; one that has a comma in quotes"
+        >
+          {(state) => (
+            <input value={tags} onChange={({ target }) => draft.set({ tags: target.value })} {...state} />
+          )}
+        </Field>
+        <PinnedBox isPinned={isPinned} change={(is) => draft.set({ isPinned: is })} errors={errors} />
+      </Locked>
       <OtherErrors errors={errors} paths={paths} />
       <Problem error={error} />
       <div className="form-actions">
@@ -111,30 +99,13 @@ function NoteForm({ note, changed, leave }: NoteDetailProps): ReactElement {
   );
 }
 
-interface LineFieldProps extends Omit<ComponentProps<typeof Field>, 'children'> {
-  readonly value: string;
-  readonly isLocked: boolean;
-  readonly change: (value: string) => void;
-}
-
-function LineField({ value, isLocked, change, ...field }: LineFieldProps): ReactElement {
-  return (
-    <Field {...field}>
-      {(state) => (
-        <input value={value} readOnly={isLocked} onChange={({ target }) => change(target.value)} {...state} />
-      )}
-    </Field>
-  );
-}
-
 interface ContentFieldProps {
   readonly content: string;
-  readonly isLocked: boolean;
   readonly change: (content: string) => void;
   readonly errors: UserErrors;
 }
 
-function ContentField({ content, isLocked, change, errors }: ContentFieldProps): ReactElement {
+function ContentField({ content, change, errors }: ContentFieldProps): ReactElement {
   const length = Array.from(content).length;
   const hint = (
     <span className={length > maxContent ? 'fault' : undefined}>
@@ -144,13 +115,7 @@ function ContentField({ content, isLocked, change, errors }: ContentFieldProps):
   return (
     <Field label="Text" path="content" errors={errors} hint={hint}>
       {(state) => (
-        <textarea
-          rows={12}
-          value={content}
-          readOnly={isLocked}
-          onChange={({ target }) => change(target.value)}
-          {...state}
-        />
+        <textarea rows={12} value={content} onChange={({ target }) => change(target.value)} {...state} />
       )}
     </Field>
   );
@@ -158,12 +123,12 @@ function ContentField({ content, isLocked, change, errors }: ContentFieldProps):
 
 interface PinnedBoxProps {
   readonly isPinned: boolean;
-  readonly isLocked: boolean;
   readonly change: (isPinned: boolean) => void;
   readonly errors: UserErrors;
 }
 
-function PinnedBox({ isPinned, isLocked, change, errors }: PinnedBoxProps): ReactElement {
+function PinnedBox({ isPinned, change, errors }: PinnedBoxProps): ReactElement {
+  const isLocked = use(Locked);
   const faults = errors.filter(({ path }) => path[0] === 'isPinned');
   return (
     <div>
