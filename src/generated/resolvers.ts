@@ -427,8 +427,7 @@ export type PaymentEvent = Node & {
   /**
    * The service's own timestamp, as a whole number in the unit that the service uses: seconds, milliseconds or microseconds.
    * It may come as digits in a string, a fraction is left out, and nanoseconds become microseconds. If it is missing or not a
-   * number, when this gateway received the event, which may be in milliseconds where others are not. As a date-time:
-   * `updatedAt` of the payment, for its newest event.
+   * number, when this gateway received the event. As a date-time: `updatedAt` of the payment, for its newest event.
    */
   readonly created: Scalars['SafeInt']['output'];
   /** The currency in this event. */

@@ -66,7 +66,7 @@ export function createPaymentFamily(options: PaymentFamilyOptions): WebhookFamil
 /**
  * A payment event as it was sent; null if it does not name its payment. `amount`, `currency`, `status` and `livemode`
  * are null if absent or of another type. `created` is the service's raw number, as `readCreated` reads it, or the time of
- * receipt in the configured unit (`auto`: milliseconds, so that what was created before in its second is not newer).
+ * receipt in the configured unit (`auto`: seconds).
  */
 export function readPaymentEvent(
   { id, type, api_version, created, livemode, data = null }: EventBody,
@@ -134,7 +134,7 @@ function microTime(created: number): string {
 
 function createdNumber(moment: string, unit: CreatedUnit): number {
   const milliseconds = Date.parse(moment);
-  return unit === 's' ? Math.floor(milliseconds / 1000) : milliseconds;
+  return unit === 'ms' ? milliseconds : Math.floor(milliseconds / 1000);
 }
 
 function safeIntegerOrNull(value: unknown): number | null {

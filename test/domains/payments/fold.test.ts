@@ -1,12 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { PaymentEvent } from '../../../src/models/payment.js';
-import {
-  createPaymentFold,
-  paymentPosition,
-  readPaymentEvent,
-  toPayment,
-} from '../../../src/domains/payments/family.js';
+import { createPaymentFold, paymentPosition, toPayment } from '../../../src/domains/payments/family.js';
 import { foldContract, statesAfter } from '../../events/log/fold.contract.js';
 import { paymentEvent } from './events.js';
 
@@ -85,17 +80,6 @@ describe('the fold of payments', () => {
     expect(toPayment(misread).updatedAt).toBe(first);
     const corrected = createPaymentFold({ unit: 'ms' }).apply(misread, at('new', second), 2);
     expect(toPayment(corrected)).toMatchObject({ status: 'new', updatedAt: second });
-  });
-
-  it('orders an event without a readable `created` by its receipt, to the millisecond', () => {
-    const sent = (status: string, created: unknown) =>
-      readPaymentEvent(
-        { id: status, type: 'payment.succeeded', created, data: { object: { id: 'pay_1', status } } },
-        '2026-01-01T00:00:00.900Z',
-        'auto',
-      )!;
-    const earlier = sent('earlier', Date.parse('2026-01-01T00:00:00.500Z'));
-    expect(paymentAfter([sent('undated', null), earlier]).status).toBe('undated');
   });
 
   it('accepts every safe integer as a time', () => {

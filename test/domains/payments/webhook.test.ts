@@ -156,7 +156,7 @@ describe('created', () => {
   test.each([undefined, null, 'soon', '', '1e9', '0x10', 2 ** 53, {}, [1], true])(
     'is the time of receipt if it is given as %j',
     (created) => {
-      expect(read(body({ created }), 'auto')).toMatchObject({ created: receivedMs });
+      expect(read(body({ created }), 'auto')).toMatchObject({ created: 1_767_323_045 });
       expect(read(body({ created }), 's')).toMatchObject({ created: 1_767_323_045 });
       expect(read(body({ created }), 'ms')).toMatchObject({ created: receivedMs });
     },
