@@ -256,11 +256,11 @@ function refuse(
   );
 }
 
-/** Whether a result is a refusal: without `data`, or without any since its caller may not have it. */
+/** Whether a result is a refusal: without `data`, or without any for the one reason that its caller may not have it. */
 function isRefusal({ data, errors = [] }: FormattedExecutionResult): boolean {
   const isDenied = (error: GraphQLFormattedError) =>
     isUnauthenticated(error) || error.extensions?.['code'] === 'FORBIDDEN';
-  return data === undefined || (data === null && errors.some(isDenied));
+  return data === undefined || (data === null && errors.every(isDenied));
 }
 
 function isUnauthenticated({ extensions }: GraphQLFormattedError): boolean {

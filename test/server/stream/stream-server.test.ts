@@ -273,9 +273,16 @@ test('a query that is answered in part, or fails for another reason, is a result
   expect((await inPart.nextOf('next')).data).toMatch(
     /UNAUTHENTICATED.*"data":\{"viewer":null,"shipment":null\}/,
   );
+  const authorization = `Bearer ${await testbed.signIn(nobody)}`;
   onTestFinished(testbed.sandbox.faults.add({ service: 'notes', act: { kind: 'refuse' } }));
   const failed = await open('{ notes { nodes { id } } }');
   expect((await failed.nextOf('next')).data).toMatch(/UPSTREAM_UNAVAILABLE.*"data":null/);
+  const both = await open(
+    '{ shipment(shipmentId: "x") { id } notes { nodes { id } } }',
+    {},
+    { authorization },
+  );
+  expect((await both.nextOf('next')).data).toMatch(/FORBIDDEN.*UPSTREAM_UNAVAILABLE.*"data":null/);
 });
 
 test('an empty name of an operation is none, by POST too', async () => {
