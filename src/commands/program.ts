@@ -1,5 +1,3 @@
-import type { Environment } from '../config/environment.js';
-
 /** A running sandbox, as far as the commands need it. */
 export interface RunningSandbox {
   readonly url: string;
@@ -24,7 +22,8 @@ export interface SandboxModule {
 /** What the process is given; only `main` reads it. */
 export interface Program {
   readonly version: string;
-  readonly environment: Environment;
+  /** That of the process: libraries, which read it by themselves, see what is written to it. */
+  readonly environment: Record<string, string | undefined>;
   /** Loads the sandbox, which a gateway in production never does. */
   readonly loadSandbox: () => Promise<SandboxModule>;
   /** The program of the thread that sends traces. */

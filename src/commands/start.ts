@@ -58,7 +58,10 @@ async function traceIfSet(
   { environment, version, traceSender }: Program,
   telemetry: Telemetry,
 ): Promise<() => Promise<void>> {
-  const given = (name: string) => environment[name]?.trim().toLowerCase();
+  // The SDK reads them by itself, and takes most of them with the blanks around them.
+  for (const [name, value] of Object.entries(environment))
+    if (name.startsWith('OTEL_') && value !== undefined) environment[name] = value.trim();
+  const given = (name: string) => environment[name]?.toLowerCase();
   const isSet = given('OTEL_EXPORTER_OTLP_ENDPOINT') || given('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT');
   const isOff = given('OTEL_SDK_DISABLED') === 'true' || given('OTEL_TRACES_EXPORTER') === 'none';
   if (!isSet || isOff) return async () => undefined;

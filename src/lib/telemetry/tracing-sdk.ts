@@ -14,8 +14,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Sends spans to an OTLP/HTTP collector, as the `OTEL_…` variables of OpenTelemetry's specification say, which its SDK
- * reads by itself. `sender` is the program of the thread that sends them. The log says when the collector does not take
- * them. Resolves with a function that sends what is left.
+ * reads by itself; they have no blanks around them. `sender` is the program of the thread that sends spans. The log says
+ * when the collector does not take them. Resolves with a function that sends what is left.
  */
 export async function startTracing(
   version: string,
@@ -40,7 +40,7 @@ export async function startTracing(
   });
   // Contexts are passed on explicitly: following them through every promise would cost each operation. Of what a client
   // says, services hear its trace only: its baggage may steer them.
-  const isApart = environment['OTEL_PROPAGATORS']?.trim().toLowerCase() === 'none';
+  const isApart = environment['OTEL_PROPAGATORS']?.toLowerCase() === 'none';
   provider.register({ contextManager: null, propagator: isApart ? null : new W3CTraceContextPropagator() });
   enableTracing();
   return () => provider.shutdown();
@@ -82,11 +82,10 @@ function createExporter(
 
 /** A sampler by ratio if the environment names one that is valid; all others are the SDK's own. */
 async function ratioSamplerFor({
-  OTEL_TRACES_SAMPLER: sampler,
+  OTEL_TRACES_SAMPLER: name,
   OTEL_TRACES_SAMPLER_ARG: given = '',
 }: Environment): Promise<Sampler | undefined> {
-  const name = sampler?.trim();
-  const share = given.trim() === '' ? Number.NaN : Number(given);
+  const share = given === '' ? Number.NaN : Number(given);
   const isValid = share >= 0 && share <= 1;
   if (!isValid || (name !== 'traceidratio' && name !== 'parentbased_traceidratio')) return undefined;
   const { ParentBasedSampler, SamplingDecision } = await import('@opentelemetry/sdk-trace-node');

@@ -177,21 +177,23 @@ test('an operation that is not sampled sends no span, and the service hears that
   expect(others.spans).toEqual([]);
 });
 
-test.each([{ OTEL_SDK_DISABLED: 'True' }, { OTEL_TRACES_EXPORTER: 'none' }])(
-  'no span is sent with %o',
-  async (off) => {
-    const others = await startCollector();
-    onTestFinished(() => void others.stop());
-    const quiet = await startGatewayProcess({
-      ...settingsFor(sandbox, await createTestFile()),
-      OTEL_EXPORTER_OTLP_ENDPOINT: others.url,
-      ...off,
-    });
-    expect((await createSender(quiet).send()).status).toBe(200);
-    expect(await quiet.end()).toBe(0);
-    expect(others.spans).toEqual([]);
-  },
-);
+// Blanks around a value do not count.
+test.each([
+  { OTEL_SDK_DISABLED: 'True' },
+  { OTEL_TRACES_EXPORTER: 'none ' },
+  { OTEL_TRACES_SAMPLER: 'always_off ' },
+])('no span is sent with %o', async (off) => {
+  const others = await startCollector();
+  onTestFinished(() => void others.stop());
+  const quiet = await startGatewayProcess({
+    ...settingsFor(sandbox, await createTestFile()),
+    OTEL_EXPORTER_OTLP_ENDPOINT: others.url,
+    ...off,
+  });
+  expect((await createSender(quiet).send()).status).toBe(200);
+  expect(await quiet.end()).toBe(0);
+  expect(others.spans).toEqual([]);
+});
 
 test('a sampler by ratio heeds the client’s decision if it is named to', async () => {
   const others = await startCollector();
@@ -199,7 +201,7 @@ test('a sampler by ratio heeds the client’s decision if it is named to', async
   const heeding = await startGatewayProcess({
     ...settingsFor(sandbox, await createTestFile()),
     OTEL_EXPORTER_OTLP_ENDPOINT: others.url,
-    OTEL_TRACES_SAMPLER: 'parentbased_traceidratio ', // blanks around it do not count
+    OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
     OTEL_TRACES_SAMPLER_ARG: '0',
   });
   const ask = (query: string, headers: Readonly<Record<string, string>>) =>
@@ -242,7 +244,7 @@ test('without propagators, an operation has a trace of its own, of which service
 
 test.each([
   [{}, 'application/json', '"name":"delivery"'],
-  [{ OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf' }, 'application/x-protobuf', '*\bdelivery'],
+  [{ OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf ' }, 'application/x-protobuf', '*\bdelivery'],
   [
     { OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf', OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/json' },
     'application/json',
@@ -262,7 +264,7 @@ test.each([
   onTestFinished(() => server.close().closeAllConnections());
   const traced = await startGatewayProcess({
     ...settingsFor(sandbox, await createTestFile()),
-    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(server.address() as AddressInfo).port} `,
     ...protocol,
   });
   expect((await createSender(traced).send()).status).toBe(200);
