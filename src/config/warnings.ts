@@ -203,6 +203,7 @@ function warnOfTracing(given: Environment): readonly string[] {
   const { OTEL_TRACES_SAMPLER: sampler, OTEL_TRACES_SAMPLER_ARG: ratio } = given;
   return [
     ...warnOfCollector(given['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT']),
+    ...warnOfProtocol(given),
     ...warnOfSampler(sampler),
     ...(sampler?.endsWith('traceidratio') ? warnOfRatio(ratio) : []),
     ...warnOfOthers(given, 'OTEL_TRACES_EXPORTER', ['otlp', 'none'], 'traces are only sent by otlp'),
@@ -222,6 +223,19 @@ function warnOfCollector(url: string | undefined): readonly string[] {
     : [
         'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is no http or https URL, so that no traces arrive there: ' +
           'write it as in http://127.0.0.1:4318/v1/traces',
+      ];
+}
+
+/** Of the variable that decides: that for traces comes first. */
+function warnOfProtocol(given: Environment): readonly string[] {
+  const name = ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'OTEL_EXPORTER_OTLP_PROTOCOL'].find(
+    (each) => given[each] !== undefined,
+  );
+  return name === undefined || /^http\/(json|protobuf)$/.test(given[name]!)
+    ? []
+    : [
+        `${name} is ${given[name]}, which is not spoken here, so that traces are sent as http/json: ` +
+          'write http/json or http/protobuf',
       ];
 }
 

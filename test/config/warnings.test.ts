@@ -208,6 +208,17 @@ test('a sampler that OpenTelemetry does not have gives a warning: everything wou
     expect(warningsOf({ OTEL_TRACES_SAMPLER: sampler })).toEqual([]);
 });
 
+test('a protocol that is not spoken gives a warning, if it is the one that decides', () => {
+  const OTEL_EXPORTER_OTLP_PROTOCOL = 'grpc';
+  expect(warningsOf({ OTEL_EXPORTER_OTLP_PROTOCOL })).toEqual([
+    'OTEL_EXPORTER_OTLP_PROTOCOL is grpc, which is not spoken here, so that traces are sent as http/json: write http/json or http/protobuf',
+  ]);
+  const warned = (OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: string) =>
+    warningsOf({ OTEL_EXPORTER_OTLP_PROTOCOL, OTEL_EXPORTER_OTLP_TRACES_PROTOCOL });
+  expect(warned('HTTP/JSON')).toEqual([expect.stringContaining('TRACES_PROTOCOL is HTTP/JSON, which')]);
+  for (const protocol of ['http/json', 'http/protobuf']) expect(warned(protocol)).toEqual([]);
+});
+
 test('a collector for traces that is no URL gives a warning that does not show it', () => {
   for (const url of ['collector:4318', 'https://', '/v1/traces'])
     expect(warningsOf({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: url })).toEqual([

@@ -58,7 +58,7 @@ function createExporter(
   environment: Environment,
   telemetry: Pick<Telemetry, 'log'>,
 ): SpanExporter {
-  const protocol = protocolOf(environment, (reason) => telemetry.log.warn(reason));
+  const protocol = protocolOf(environment);
   const { serializer } = encodings[protocol];
   const thread = new SpareThread(sender, 'trace sender');
   const outage = new OutageLog(telemetry, {

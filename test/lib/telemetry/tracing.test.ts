@@ -271,7 +271,7 @@ test.each([
   expect(await traced.end()).toBe(0);
   expect(sent.map(({ type }) => type)).toContain(contentType);
   expect(sent.map(({ body }) => body).join('\n')).toContain(span);
-  expect(/OTEL_EXPORTER_OTLP_PROTOCOL: grpc is not among/.test(traced.output())).toBe(
+  expect(/OTEL_EXPORTER_OTLP_PROTOCOL is grpc, which is not spoken/.test(traced.output())).toBe(
     Object.values(protocol).includes('grpc'),
   );
 });
