@@ -216,7 +216,7 @@ function warnOfTracing(given: Environment): readonly string[] {
   ];
 }
 
-/** With any other text, the SDK sends traces to this machine. */
+/** With any other text, the SDK sends traces elsewhere, or nowhere. */
 function warnOfCollector(url: string | undefined): readonly string[] {
   return url === undefined || (/^https?:\/\//i.test(url) && URL.canParse(url))
     ? []
