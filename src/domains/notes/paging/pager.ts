@@ -87,7 +87,10 @@ class AcceptedLimit {
   }
 }
 
-/** A pager that remembers which limit the service accepts. It logs why a list could not be read to its end. */
+/**
+ * A pager that remembers which limit the service accepts. It logs where the service is at fault for a list that cannot be
+ * read.
+ */
 export function createPager(telemetry: Pick<Telemetry, 'log'>): Pager {
   const accepted = new AcceptedLimit();
   const warn = createWarnings(telemetry);
