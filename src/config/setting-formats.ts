@@ -136,7 +136,7 @@ export const namedPort = z
   .transform((text) => (/^\w+:\/\//.test(text) ? undefined : text))
   .pipe(whole(0, 65_535).optional());
 
-/** The same, with a message of its own for `off`. */
+/** A `namedPort` that refuses `off` with a message of its own. */
 export const metricsPort = z
   .string()
   .refine((text) => text !== 'off', 'must be a whole number; for no port of its own, leave it out')
