@@ -52,7 +52,8 @@ export function readConfig(
   const given = withFiles(trimmed(environment), fileSettings, read, faults);
   warnings.push(...warningsOf(given));
   const parsed = settings.safeParse(given);
-  faults.push(...faultsOf(parsed), ...missing(given));
+  const inFiles = fileSettings.filter((name) => given[`${name}_FILE`] !== undefined);
+  faults.push(...faultsOf(parsed, inFiles), ...missing(given));
   if (!parsed.success || faults.length > 0) throw new ConfigError(faults);
   const config = toConfig(parsed.data);
   if (config.databaseListenUrl !== undefined && config.databaseUrl.startsWith('sqlite:'))

@@ -60,10 +60,14 @@ export function withFiles(
   return given;
 }
 
-/** The faults that validation found, each with the name of its setting in front. */
-export function faultsOf({ error }: z.ZodSafeParseResult<unknown>): string[] {
+/** The faults that validation found, each after the name of its setting, or `NAME_FILE` if it is among `inFiles`. */
+export function faultsOf(
+  { error }: z.ZodSafeParseResult<unknown>,
+  inFiles: readonly string[] = [],
+): string[] {
   return (error?.issues ?? []).map(({ path: [name, at], message }) => {
     const entry = typeof at === 'number' ? `entry ${at + 1} ` : '';
-    return `${name as string}: ${entry}${message}`;
+    const file = inFiles.includes(name as string) ? '_FILE' : '';
+    return `${name as string}${file}: ${entry}${message}`;
   });
 }

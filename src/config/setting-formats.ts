@@ -219,7 +219,7 @@ const notGrants = `must be a list of these grants: ${Object.keys(grantNames).joi
 const grantLists = z.record(
   z.string(),
   z.array(z.enum(Object.keys(grantNames) as [keyof typeof grantNames], notGrants), notGrants),
-  'must be a JSON object, as in {"*@example.com":["shipments:read"]}; the path of a file goes into GRANTS_FILE',
+  'must be a JSON object, as in {"*@example.com":["shipments:read"]}',
 );
 
 type Granted = (typeof grantNames)[keyof typeof grantNames];
@@ -230,8 +230,10 @@ type Grants = ReadonlyMap<string, readonly Granted[]>;
 /** Who may do what, as JSON. */
 export const grants = z.string().transform((text, context): Grants => {
   const { data = {}, error } = grantLists.safeParse(parseJson(text));
+  const isPath = /^[^{["@=]*[./\\][^{["@=]*$/.test(text);
+  const hint = isPath ? '; the path of a file goes into GRANTS_FILE' : '';
   const faults = (error?.issues ?? []).map(({ path: [who], message }) =>
-    who === undefined ? message : `${String(who)}: ${message}`,
+    who === undefined ? `${message}${hint}` : `${String(who)}: ${message}`,
   );
   for (const fault of new Set(faults)) context.addIssue(fault);
   for (const who of Object.keys(data))

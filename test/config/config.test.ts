@@ -414,6 +414,14 @@ describe('a setting from a file', () => {
     ]);
   });
 
+  test('has the name of the file in front of a fault in its content', () => {
+    const files = { GRANTS_FILE: '/run/grants', PORT_FILE: '/run/port' };
+    expect(faultsOf(files, { '/run/grants': '{"*@a.b":[],}', '/run/port': 'x' })).toEqual([
+      'PORT_FILE: must be a whole number',
+      'GRANTS_FILE: must be a JSON object, as in {"*@example.com":["shipments:read"]}',
+    ]);
+  });
+
   test('has its own fault if the file cannot be read or is empty', () => {
     const { APPOINTMENTS_CLIENT_SECRET: _, PAYMENT_WEBHOOKS: __, ...others } = upstreams;
     const files = { APPOINTMENTS_CLIENT_SECRET_FILE: '/run/nowhere', PAYMENT_WEBHOOKS_FILE: '/run/empty' };
