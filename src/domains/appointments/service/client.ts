@@ -4,6 +4,7 @@ import type { Clock } from '../../../lib/clock.js';
 import { member } from '../../../lib/json.js';
 import { digest } from '../../../lib/sealer.js';
 import type { Database } from '../../../store/database.js';
+import { createWarnings, type Warn } from '../../../lib/telemetry/rate-limited-log.js';
 import type { Telemetry } from '../../../lib/telemetry/telemetry.js';
 import { type FailureReason, faultOfCall, type Refused, UpstreamError } from '../../../upstream/errors.js';
 import {
@@ -92,12 +93,16 @@ class RestAppointmentsClient implements AppointmentsClient {
   readonly #service: Upstream;
   readonly #issuer: Upstream;
   readonly #token: SharedToken;
+  readonly #warn: Warn;
+  readonly #tellFault: Warn;
   #forbiddenAt = -Infinity;
   isStopped = false;
 
   constructor(options: AppointmentsClientOptions) {
     this.#options = options;
-    const { authUrl, clientId, scope } = options;
+    const { authUrl, clientId, scope, telemetry } = options;
+    this.#warn = createWarnings(telemetry);
+    this.#tellFault = createWarnings(telemetry, { level: 'error' });
     this.#service = createUpstream({ ...options, name: 'appointments', callsAtOnce, sharedToken: true });
     this.#issuer = createUpstream({ ...options, name: 'issuer', baseUrl: authUrl, sharedToken: true });
     const key = digest(JSON.stringify([authUrl, clientId, scope]));
@@ -145,7 +150,7 @@ class RestAppointmentsClient implements AppointmentsClient {
     if ('token' in outcome) return outcome;
     const { refused: status } = outcome;
     const reason = status === 404 ? 'misshapen' : (faultOfCall(status) ?? 'locked');
-    this.#options.telemetry.log.error({ status }, refusals[reason]);
+    this.#tellFault(refusals[reason]!, () => ({ status }));
     throw new UpstreamError('issuer', reason);
   };
 
@@ -186,10 +191,8 @@ class RestAppointmentsClient implements AppointmentsClient {
   /** A 404 may mean an unknown patient, of which the user is told, or a wrong base address, which is for the log. */
   #warnOfRefusal(status: number): void {
     if (status < 400 || blamedOnInput.includes(status)) return;
-    this.#options.telemetry.log.warn(
-      { status },
-      'the appointment service refused a booking, perhaps for a reason other than its content',
-    );
+    const message = 'the appointment service refused a booking, perhaps for a reason other than its content';
+    this.#warn(message, () => ({ status }), String(status));
   }
 }
 

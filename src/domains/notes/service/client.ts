@@ -4,6 +4,7 @@ import type { Clock } from '../../../lib/clock.js';
 import { SessionEnded } from '../../../graphql/errors.js';
 import type { Telemetry } from '../../../lib/telemetry/telemetry.js';
 import { faultOfCall, type Refused, UpstreamError } from '../../../upstream/errors.js';
+import { createWarnings, type Warn } from '../../../lib/telemetry/rate-limited-log.js';
 import { SharedCalls } from '../../../lib/async/shared-calls.js';
 import {
   createUpstream,
@@ -120,10 +121,12 @@ class RestNotesClient implements NotesClient {
   readonly #profiles = new SharedCalls<Profile>(abandoned);
   readonly #tagLists = new SharedCalls<readonly Tag[]>(abandoned);
   readonly #readIssued: ReadAnswer<NonNullable<ReturnType<typeof readToken>>>;
+  readonly #warn: Warn;
 
   constructor(options: NotesClientOptions) {
     this.#options = options;
-    const { tokenField } = options;
+    const { tokenField, telemetry } = options;
+    this.#warn = createWarnings(telemetry);
     this.#upstream = createUpstream({ ...options, name: 'notes', callsPerHour, callsAtOnce });
     this.#issuer = createUpstream({
       ...options,
@@ -223,10 +226,8 @@ class RestNotesClient implements NotesClient {
   /** Users are told only that their input was not accepted, though a wrong base address is for the log. */
   #warnOfRefusal({ path }: UpstreamRequest, status: number): void {
     if (status < 400 || (path === '/notes' ? blamedOnInput : blamedOnNote).includes(status)) return;
-    this.#options.telemetry.log.warn(
-      { status },
-      'the notes service refused a write, perhaps for a reason other than its content',
-    );
+    const message = 'the notes service refused a write, perhaps for a reason other than its content';
+    this.#warn(message, () => ({ status }), String(status));
   }
 
   async #write<T>(

@@ -204,10 +204,21 @@ describe('a booking', () => {
     async (status) => {
       misbehave('appointments', { kind: 'answer', status, body: secret });
       await client.book(appointment, 'usr_1').catch(() => {});
-      expect(warnings()).toEqual([{ level: 40, time: expect.any(Number), status, msg: expect.any(String) }]);
+      expect(warnings()).toEqual([
+        { level: 40, time: expect.any(Number), status, suppressed: 0, msg: expect.any(String) },
+      ]);
       expect(log).not.toMatch(/Bearer|Patient|secret words/);
     },
   );
+
+  it('refused over and over is logged once a second for each status', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    for (const status of [404, 404, 410, 404]) {
+      misbehave('appointments', { kind: 'answer', status }, 1);
+      await client.book(appointment, 'usr_1');
+    }
+    expect(warnings()).toMatchObject([{ status: 404 }, { status: 410 }]);
+  });
 
   it.each([201, 400, 409, 422])('answered %i is not logged as a warning', async (status) => {
     misbehave('appointments', { kind: 'answer', status, body: secret });
@@ -318,6 +329,13 @@ describe('a failed booking', () => {
       ]);
     },
   );
+
+  it('has what the token issuer refuses over and over logged once a second', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    misbehave('issuer', { kind: 'answer', status: 401 });
+    for (const _ of [1, 2, 3]) await failure();
+    expect(log.match(/client credentials or the scope/g)).toHaveLength(1);
+  });
 
   it('has the token issuer left alone for as long as its 429 says', async () => {
     misbehave('issuer', { kind: 'answer', status: 429, headers: { 'retry-after': '7' } });

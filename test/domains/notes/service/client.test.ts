@@ -420,6 +420,15 @@ describe('an answer that apis/notes.md does not allow', () => {
   });
 });
 
+it('a write that is refused over and over, perhaps for its address, is logged once a second for each status', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  for (const status of [404, 404, 403, 404]) {
+    misbehave({ kind: 'answer', status }, 1);
+    await notes.create(token, { title: 'T', content: 'x' });
+  }
+  expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([{ status: 404 }, { status: 403 }]);
+});
+
 describe('a failing service', () => {
   const unavailable = 'UPSTREAM_UNAVAILABLE';
 
