@@ -343,6 +343,7 @@ describe('a refused write', () => {
     ['createNote', 422, false],
     ['deleteNote', 451, true],
     ['deleteNote', 403, false],
+    ['deleteNote', 410, false],
   ])('is reported as data: %s with %i, and logged: %s', async (mutation, status, isLogged) => {
     const id = idOf(insert());
     for (const method of ['POST', 'DELETE'])

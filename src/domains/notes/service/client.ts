@@ -97,7 +97,7 @@ const ofQuery: readonly number[] = [400, 414, 431];
 /** Refusals of a write that blame the input, not who sends it or where. */
 const blamedOnInput: readonly number[] = [400, 409, 413, 422];
 /** A note that was made before may also be gone, or the user may only read it. */
-const blamedOnNote: readonly number[] = [...blamedOnInput, 403, 404];
+const blamedOnNote: readonly number[] = [...blamedOnInput, 403, 404, 410];
 
 const abandoned = () => new UpstreamError('notes', 'abandoned');
 
