@@ -50,11 +50,28 @@ function warning(labels: Readonly<Record<string, string>>, summary: string) {
   return { exp_labels: { severity: 'warning', ...labels }, exp_annotations: { summary } };
 }
 
+/** Has Prometheus follow the series, and compare what it makes of them with what is expected. */
+function compare(input: readonly ReturnType<typeof series>[], expected: object) {
+  const file = join(mkdtempSync(join(inject('testDirectory'), 'alerts-')), 'test.json');
+  writeFileSync(
+    file,
+    JSON.stringify({
+      rule_files: [resolve('deploy/prometheus/alerts.yml')],
+      evaluation_interval: '1m',
+      tests: [{ interval: '1m', input_series: input, ...expected }],
+    }),
+  );
+  const { status, stdout, stderr } = spawnSync('promtool', ['test', 'rules', file], { encoding: 'utf8' });
+  return [status, `${stdout}${stderr}`];
+}
+
+const equal = [0, expect.stringContaining('SUCCESS')];
 const replicaA = { job: 'trivium', instance: 'a' };
 const replicaB = { job: 'trivium', instance: 'b' };
 const position = 'trivium_log_position';
 const resting = 'trivium_upstream_resting';
 const accepted = 'trivium_webhook_last_accepted_timestamp_seconds';
+const delay = 'nodejs_eventloop_lag_p99_seconds';
 const endpoint = { family: 'shipments', endpoint: 'sub_1' };
 
 test.runIf(hasPromtool).each([
@@ -119,21 +136,37 @@ test.runIf(hasPromtool).each([
       warning({ job: 'trivium', ...endpoint }, 'No delivery was accepted from shipments/sub_1 for a day.'),
     ],
   },
+  {
+    what: 'of a busy replica, and not of another program on Node.js',
+    alert: 'TriviumEventLoopBusy',
+    input: [
+      series('trivium_build_info', { ...replicaA, version: '1.0.0' }, '1x9'),
+      series(delay, replicaA, '0.2x9'),
+      series(delay, { job: 'shop', instance: 'a' }, '0.2x9'),
+      series(delay, { job: 'trivium', instance: 'shop' }, '0.2x9'),
+    ],
+    minute: 9,
+    expected: [warning(replicaA, 'a has more to do than one core can: add a replica.')],
+  },
 ])('Prometheus tells $what', ({ alert, input, minute, expected }) => {
-  const file = join(mkdtempSync(join(inject('testDirectory'), 'alerts-')), 'test.json');
   const ofAlert = { eval_time: `${minute}m`, alertname: alert };
-  writeFileSync(
-    file,
-    JSON.stringify({
-      rule_files: [resolve('deploy/prometheus/alerts.yml')],
-      evaluation_interval: '1m',
-      tests: [
-        { interval: '1m', input_series: input, alert_rule_test: [{ ...ofAlert, exp_alerts: expected }] },
-      ],
-    }),
-  );
-  const { status, stdout, stderr } = spawnSync('promtool', ['test', 'rules', file], { encoding: 'utf8' });
-  expect([status, `${stdout}${stderr}`]).toEqual([0, expect.stringContaining('SUCCESS')]);
+  expect(compare(input, { alert_rule_test: [{ ...ofAlert, exp_alerts: expected }] })).toEqual(equal);
+});
+
+test.runIf(hasPromtool)('the dashboard shows the processes of gateways only', () => {
+  const ofProcesses = targets.filter(({ expr }) => /^(?:process|nodejs)_/.test(expr));
+  expect(ofProcesses).toHaveLength(2);
+  for (const { expr } of ofProcesses) {
+    const [name = ''] = namesIn([{ expr }]);
+    const input = [
+      series('trivium_build_info', { ...replicaA, version: '1.0.0' }, '1'),
+      series(name, replicaA, '1'),
+      series(name, { job: 'shop', instance: 'a' }, '2'),
+    ];
+    const sample = { labels: `${name}{instance="a",job="trivium"}`, value: 1 };
+    const ofPanel = { expr, eval_time: '0m', exp_samples: [sample] };
+    expect(compare(input, { promql_expr_test: [ofPanel] })).toEqual(equal);
+  }
 });
 
 let testbed: Testbed;
