@@ -148,6 +148,22 @@ test.runIf(hasPromtool).each([
     minute: 9,
     expected: [warning(replicaA, 'a has more to do than one core can: add a replica.')],
   },
+  {
+    what: 'of a replica that does not answer, by a job whose name begins with that of the program',
+    alert: 'TriviumDown',
+    input: [
+      series('up', replicaA, '1x9'),
+      series('up', { job: 'trivium-staging', instance: 'c' }, '0x9'),
+      series('up', { job: 'shop', instance: 'd' }, '0x9'),
+    ],
+    minute: 9,
+    expected: [
+      warning(
+        { job: 'trivium-staging', instance: 'c', severity: 'critical' },
+        'A replica does not answer: c',
+      ),
+    ],
+  },
 ])('Prometheus tells $what', ({ alert, input, minute, expected }) => {
   const ofAlert = { eval_time: `${minute}m`, alertname: alert };
   expect(compare(input, { alert_rule_test: [{ ...ofAlert, exp_alerts: expected }] })).toEqual(equal);
