@@ -7,6 +7,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
@@ -290,6 +291,13 @@ test('backup says what it cannot copy', async () => {
   expect(told).toBe('DATABASE_URL names a Postgres database: back it up with pg_dump or its own means.\n');
   const none = await trivium(['backup', 'x.db'], { DATABASE_URL: 'sqlite:none.db' });
   expect([none.code, none.told]).toEqual([1, 'There is no database none.db.\n']);
+  const loop = join(mkdtempSync(join(inject('testDirectory'), 'backup-')), 'loop');
+  symlinkSync(loop, loop); // nobody can look into it, not even root
+  const hidden = await trivium(['backup', 'x.db'], { DATABASE_URL: `sqlite:${loop}/gateway.db` });
+  expect([hidden.code, hidden.told]).toEqual([
+    1,
+    expect.stringMatching(/^Cannot read the database \S+gateway\.db: ELOOP: /),
+  ]);
 });
 
 test.each(['', '\ufeff'])('.env is read, and the environment comes first (mark: "%s")', async (mark) => {

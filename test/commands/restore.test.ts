@@ -230,6 +230,14 @@ type Changed = Awaited<ReturnType<typeof changedSince>>;
 
 test.for<[what: string, spoil: (given: Changed) => string, fault: RegExp]>([
   ['that is not there', () => 'none.db', /^There is no backup \S+none\.db\.\n$/],
+  [
+    'in a folder that cannot be looked into', // not even by root
+    ({ file }) => {
+      symlinkSync(`${file}.loop`, `${file}.loop`);
+      return join(`${file}.loop`, 'copy.db');
+    },
+    /^Cannot read the database \S+copy\.db: ELOOP: /,
+  ],
   ['that is the database itself', ({ database }) => database, /gateway\.db is the database itself: /],
   [
     'that is the database by another name',

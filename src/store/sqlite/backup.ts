@@ -9,6 +9,7 @@ import {
   openSync,
   renameSync,
   rmSync,
+  statSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
@@ -24,9 +25,22 @@ export function openReadOnly(path: string): InstanceType<typeof DatabaseSync> {
     database.prepare('select count(*) from sqlite_schema').get();
     return database;
   } catch (cause) {
-    const { message } = cause as Error;
-    throw new UnusableDatabase(`Cannot read the database ${path}: ${message}.`, { cause });
+    throw cannotRead(path, cause);
   }
+}
+
+/** Whether there is such a file. Throws an `UnusableDatabase` if that cannot be seen, as in the folder of another user. */
+export function hasFile(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch (cause) {
+    throw cannotRead(path, cause);
+  }
+}
+
+function cannotRead(path: string, cause: unknown): UnusableDatabase {
+  const { message } = cause as Error;
+  return new UnusableDatabase(`Cannot read the database ${path}: ${message}.`, { cause });
 }
 
 /**
@@ -77,7 +91,7 @@ export function partsAt(path: string): string[] {
 
 /** Copies a database, which others may be writing, to a new file for its owner only, and onto the disk. */
 export function copyDatabase(path: string, target: string): void {
-  if (!existsSync(path)) throw new UnusableDatabase(`There is no database ${path}.`);
+  if (!hasFile(path)) throw new UnusableDatabase(`There is no database ${path}.`);
   const database = openReadOnly(path);
   try {
     closeSync(openSync(target, 'wx', 0o600)); // SQLite would make it readable by others

@@ -11,6 +11,7 @@ import {
   draftOf,
   flush,
   flushFolder,
+  hasFile,
   openReadOnly,
   partsAt,
   refuseExisting,
@@ -53,7 +54,7 @@ export async function restore(file: string, given: string): Promise<Restored> {
 
 /** Rejects unless it is a whole database of this program, which this version can use, and any key beside it is one. */
 async function checkBackup(file: string): Promise<void> {
-  if (!existsSync(file)) throw new UnusableDatabase(`There is no backup ${file}.`);
+  if (!hasFile(file)) throw new UnusableDatabase(`There is no backup ${file}.`);
   const database = openReadOnly(file);
   try {
     checkWhole(database, file);
