@@ -22,7 +22,8 @@ import { filesOf } from './sqlite/files.js';
 export function keyBeside(databaseUrl: string): Buffer {
   const { path, key } = findKey(databaseUrl);
   if (key) return key;
-  makeKey(path);
+  const isEmbedded = databaseUrl.startsWith('sqlite:');
+  makeKey(path, isEmbedded ? 'choose another place for the database (DATABASE_URL)' : 'set SECRET_KEYS');
   return readKey(path);
 }
 
@@ -89,23 +90,26 @@ function isSqlite(path: string): boolean {
   return start.equals(header);
 }
 
-/** Creates the key file atomically: it is never partial, and if several processes create it at once, one wins. */
-function makeKey(path: string): void {
+/**
+ * Creates the key file atomically: it is never partial, and if several processes create it at once, one wins. `remedy` is
+ * what else helps where the gateway may not write.
+ */
+function makeKey(path: string, remedy: string): void {
   const draft = `${path}.${randomUUID()}`;
   try {
     makeFolder(dirname(path));
     writeFileSync(draft, `${randomBytes(32).toString('base64')}\n`, { flag: 'wx', mode: 0o600, flush: true });
     publish(draft, path);
   } catch (error) {
-    if (!existsSync(path)) throw cannotCreate(path, error as Error);
+    if (!existsSync(path)) throw cannotCreate(path, error as Error, remedy);
   } finally {
     if (existsSync(draft)) rmSync(draft);
   }
 }
 
-function cannotCreate(path: string, cause: Error): UnusableDatabase {
-  const remedy = 'Choose another place for the database (DATABASE_URL), or set SECRET_KEYS.';
-  return new UnusableDatabase(`Cannot create the key file ${path}: ${cause.message}. ${remedy}`, { cause });
+function cannotCreate(path: string, cause: Error, remedy: string): UnusableDatabase {
+  const advice = `Let the gateway's user write there, or ${remedy}.`;
+  return new UnusableDatabase(`Cannot create the key file ${path}: ${cause.message}. ${advice}`, { cause });
 }
 
 /** Fails if the file exists. Without hard links on the file system it is copied, which is not atomic. */

@@ -90,20 +90,34 @@ describe('the key beside an embedded database', () => {
     expect(await readdir(dirname(path))).toEqual([basename(path)]);
   });
 
-  test('where it cannot be created, the error names the settings that help', async () => {
+  test('where it cannot be created, the error names the setting that helps', async () => {
     // A file system takes names of at most 255 bytes: the draft of the key, with 40 more, is too long.
     const path = join(dirname(await freshPath()), `${'a'.repeat(240)}.db`);
     expect(() => keyBeside(`sqlite:${path}`)).toThrow(
-      /^Cannot create the key file .*\.key: ENAMETOOLONG.* \(DATABASE_URL\), or set SECRET_KEYS\.$/,
+      /^Cannot create the key file .*\.key: ENAMETOOLONG.* write there, or choose .* \(DATABASE_URL\)\.$/,
     );
   });
 
-  test('where a part of its path is no folder, the error names them, too', async () => {
+  test('where a part of its path is no folder, the error names it, too', async () => {
     const file = await freshPath();
     await writeFile(file, '');
     expect(() => keyBeside(`sqlite:${join(file, 'data', 'gateway.db')}`)).toThrow(
-      /^Cannot create the key file .*\.key: ENOTDIR.* \(DATABASE_URL\), or set SECRET_KEYS\.$/,
+      /^Cannot create the key file .*\.key: ENOTDIR.* write there, or choose .* \(DATABASE_URL\)\.$/,
     );
+  });
+
+  test('where that of a Postgres cannot be created, the error names SECRET_KEYS', async () => {
+    const folder = dirname(await freshPath());
+    await writeFile(join(folder, 'data'), '');
+    const before = process.cwd();
+    process.chdir(folder);
+    try {
+      expect(() => keyBeside('postgres://127.0.0.1/gateway')).toThrow(
+        /^Cannot create the key file data\/gateway\.key: .* write there, or set SECRET_KEYS\.$/,
+      );
+    } finally {
+      process.chdir(before);
+    }
   });
 
   test('is not created for a directory', async () => {
