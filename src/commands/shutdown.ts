@@ -1,7 +1,7 @@
 import { warn } from './program.js';
 
 /** The process exits after this time, whatever hangs. */
-const maxEndMs = 9_500;
+export const maxEndMs = 9_500;
 
 /**
  * The terminal sends Ctrl-C to npm and to us, and npm forwards it; one that closes sends SIGHUP, as its shell does. A

@@ -9,7 +9,7 @@ import { withTimeout } from '../lib/async/timeout.js';
 import { createTelemetry, type Telemetry } from '../lib/telemetry/telemetry.js';
 import { say, warn, type Program, type RunningSandbox } from './program.js';
 import { besideSandbox, startBeside } from './sandbox.js';
-import { onSignal } from './shutdown.js';
+import { maxEndMs, onSignal } from './shutdown.js';
 
 /** `trivium start`: the gateway, against the configured services or else the sandbox. */
 export async function runGateway(program: Program, fail: (error: unknown) => void): Promise<void> {
@@ -35,10 +35,11 @@ export async function runGateway(program: Program, fail: (error: unknown) => voi
   sandbox?.deliverTo(gateway.url);
   const unwatch = watchGrants(program.environment, complete, gateway, telemetry);
   stop = async () => {
+    const latest = performance.now() + maxEndMs - spareMs;
     unwatch();
     await gateway.stop();
     await sandbox?.stop();
-    await stopTracing();
+    await stopTracing(Math.min(lastSpansMs, Math.round(latest - performance.now())));
     telemetry.log.info('stopped');
   };
   // A supervisor starts a new process, which can do what this one no longer can.
@@ -47,17 +48,20 @@ export async function runGateway(program: Program, fail: (error: unknown) => voi
   say(welcome(gateway, sandbox));
 }
 
-/** How long a stop waits for the collector to take the last spans. */
+/** How long a stop waits for the collector to take the last spans, at most. */
 const lastSpansMs = 2_000;
+
+/** What a stop that took long leaves of its time, so that its code is still 0. */
+const spareMs = 200;
 
 /**
  * Tracing begins where OpenTelemetry's own settings name somewhere to send to; its SDK is loaded only then. Resolves with
- * a function that ends it, which never rejects.
+ * a function that ends it within `ms`, and never rejects.
  */
 async function traceIfSet(
   { environment, version, traceSender }: Program,
   telemetry: Telemetry,
-): Promise<() => Promise<void>> {
+): Promise<(ms: number) => Promise<void>> {
   // The SDK reads them by itself, and takes most of them with the blanks around them.
   for (const [name, value] of Object.entries(environment))
     if (name.startsWith('OTEL_') && value !== undefined) environment[name] = value.trim();
@@ -67,8 +71,8 @@ async function traceIfSet(
   if (!isSet || isOff) return async () => undefined;
   const { startTracing } = await import('../lib/telemetry/tracing-sdk.js');
   const stop = await startTracing(version, environment, traceSender, telemetry);
-  return () =>
-    withTimeout(lastSpansMs, stop(), 'The collector did not answer').catch((err: unknown) =>
+  return (ms) =>
+    withTimeout(ms, stop(), 'The collector did not answer').catch((err: unknown) =>
       telemetry.log.warn({ err }, 'the last traces could not be sent'),
     );
 }

@@ -1,4 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { startSandbox } from '../../src/sandbox/sandbox.js';
@@ -20,7 +23,7 @@ const endpoint: Endpoint = { family: 'shipments', id: 'sub_frozen', secret: 'a-s
 const random = createRandom('frozen');
 
 /** Starts a gateway with its own Postgres. */
-async function startGateway() {
+async function startGateway(settings: Readonly<Record<string, string>> = {}) {
   const postgres = await startPostgres();
   onTestFinished(() => postgres.stop());
   const sandbox = await startSandbox();
@@ -31,15 +34,23 @@ async function startGateway() {
     SECRET_KEYS: randomBytes(32).toString('base64'),
     GRANTS: JSON.stringify({ '*': ['shipments:read', 'payments:read'] }),
     SHIPMENT_WEBHOOKS: `${endpoint.id}=${endpoint.secret}`,
+    ...settings,
   });
   onTestFinished(async () => void (await gateway.end('SIGKILL')));
   return { gateway, url: gateway.url, databaseUrl: postgres.url };
 }
 
 test.skipIf(noPostgres)(
-  'a Postgres that does not answer makes /readyz fail, and does not delay a shutdown',
+  'a Postgres that does not answer makes /readyz fail, and does not delay a shutdown, not even with such a collector',
   async () => {
-    const { gateway, url, databaseUrl } = await startGateway();
+    const collector = createServer(() => undefined).listen(0, '127.0.0.1');
+    await once(collector, 'listening');
+    onTestFinished(() => collector.close().closeAllConnections());
+    const { gateway, url, databaseUrl } = await startGateway({
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(collector.address() as AddressInfo).port}`,
+      OTEL_BSP_SCHEDULE_DELAY: '600000', // all spans are sent by the stop
+    });
+    await postGraphql(url, '{ viewer { id } }');
     const ready = () => fetch(`${url}/readyz`, { signal: AbortSignal.timeout(4_000) });
     expect((await ready()).status).toBe(200);
     const thaw = await freezePostgres(databaseUrl);
@@ -59,6 +70,7 @@ test.skipIf(noPostgres)(
     expect(await gateway.end('SIGTERM')).toBe(0);
     expect(performance.now() - began).toBeLessThan(20_000);
     expect(gateway.output()).toMatch(/shutdown timed out: what was still in progress/);
+    expect(gateway.output()).toContain('the last traces could not be sent');
     expect(['cut off', 503]).toContain(await delivered);
   },
 );
