@@ -21,6 +21,11 @@ const passing = new Set<unknown>([
   'UPSTREAM_INVALID_RESPONSE',
 ]);
 
+/** Whether what fails with this error may succeed when it is asked for again. */
+export function isPassing({ extensions }: GraphQLFormattedError): boolean {
+  return passing.has(extensions?.['code']);
+}
+
 const busy: GraphQLFormattedError = {
   message: 'This cannot be answered now: ask again.',
   extensions: { code: 'RATE_LIMITED', retryAfter: 1 },
@@ -94,9 +99,9 @@ export class Answer {
 
   /** Refuses for these errors, by their codes; `extensions` are those of the answer. */
   refuseAll(errors: readonly GraphQLFormattedError[], extensions?: object): void {
-    const codes = errors.map((error) => error.extensions?.['code']);
-    const status = codes.map((code) => finalStatuses[String(code)]).find((known) => known !== undefined);
-    if (status === undefined && codes.some((code) => passing.has(code))) this.again(errors);
+    const statuses = errors.map((error) => finalStatuses[String(error.extensions?.['code'])]);
+    const status = statuses.find((known) => known !== undefined);
+    if (status === undefined && errors.some(isPassing)) this.again(errors);
     else this.refuse(status ?? 400, errors, extensions);
   }
 }

@@ -30,7 +30,7 @@ import { withDeadline } from '../operation/operation-deadline.js';
 import { costHeader, costReport } from '../operation/cost/cost-report.js';
 import { lookUpFailed, type OperationMetrics } from '../operation/operation-metrics.js';
 import type { OperationRules } from '../operation/operation-rules.js';
-import { Answer } from './answer.js';
+import { Answer, isPassing } from './answer.js';
 import { completeId, serverSentEvents, multipart, type StreamFormat } from './stream-format.js';
 import { lastEventId, readOperation } from './stream-request.js';
 import { SharedBytes, StreamOutlet } from './stream-outlet.js';
@@ -220,7 +220,12 @@ async function follow(
   // Without a failure the feed has ended, which it does when the process stops.
   iterator.next().then(
     () => stream.again(),
-    (error: unknown) => stream.finish(JSON.stringify({ errors: [rules.show(error)] })),
+    (error: unknown) => {
+      const shown = rules.show(error);
+      operationMetrics.refused('stream', [shown]);
+      if (isPassing(shown)) stream.again();
+      else stream.finish(JSON.stringify({ errors: [shown] }));
+    },
   );
 }
 

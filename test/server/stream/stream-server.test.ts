@@ -2,7 +2,9 @@ import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { DatabaseSync } from '@photostructure/sqlite';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { OperationMemory } from '../../../src/lib/memory/operation-memory.js';
 import { Fanout } from '../../../src/server/live/fanout.js';
@@ -452,6 +454,43 @@ describe('what passes is asked for again', () => {
         retry: expect.stringMatching(/^\d{4}$/),
       });
     await stopped;
+  });
+});
+
+describe('what fails while a stream runs is counted', () => {
+  /** A stream whose gateway has a database of its own, to be spoilt; and the count of a code. */
+  async function openSpoilt(query: string, statement: string) {
+    const own = await startTestbed();
+    onTestFinished(() => own.stop());
+    const stream = await open(query, {}, { authorization: `Bearer ${await own.signIn()}` }, own.url);
+    await stream.next();
+    const database = new DatabaseSync(join(own.folder, 'gateway.db'), { timeout: 30_000 });
+    database.exec(statement);
+    database.close();
+    const count = (code: string) =>
+      scrape(own.telemetry.metrics, `trivium_operation_errors_total{transport="stream",code="${code}"}`);
+    return { own, stream, count };
+  }
+
+  test('and asked for again where that passes', async () => {
+    const { own, stream, count } = await openSpoilt(
+      'subscription { webhookDeliveryUpdates { delivery { endpoint { lastDeliveryAt } } } }',
+      'ALTER TABLE events RENAME TO hidden_events',
+    );
+    const { status } = await fetch(`${own.url}/webhooks/shipments/sub_demo`, { method: 'POST', body: '{}' });
+    expect(status).toBe(401);
+    expect(await stream.rest()).toEqual([
+      { id: undefined, event: undefined, data: undefined, retry: expect.stringMatching(/^\d+$/) },
+    ]);
+    expect(await count('INTERNAL_SERVER_ERROR')).toBe(1);
+  });
+
+  test('and told, and complete, where it stays', async () => {
+    const { stream, count } = await openSpoilt(updates, "UPDATE log_head SET log_id = 'another'");
+    const [told, end] = await stream.rest();
+    expect(codesIn(told!.data!)).toEqual(['CURSOR_EXPIRED']);
+    expect(end).toMatchObject({ id: 'complete', event: 'complete' });
+    expect(await count('CURSOR_EXPIRED')).toBe(1);
   });
 });
 
