@@ -13,7 +13,7 @@ export interface Manifest {
   find(id: string): string | undefined;
   /**
    * What is the same for all texts of a listed document, whatever blanks, commas and comments stand in them, and
-   * whatever the order of its operations and fragments is; undefined if it is not listed.
+   * whatever the order of its operations and fragments is; undefined if it is not listed, or far longer than any listed.
    */
   canonical(text: string): string | undefined;
 }
@@ -31,6 +31,9 @@ export function sha256(text: string): string {
 
 /** An id that is a SHA-256, with or without its prefix. */
 export const sha256Id = /^(?:sha256:)?([0-9a-f]{64})$/;
+
+/** In characters: a text of this length takes some milliseconds to strip. */
+const alwaysStripped = 64 * 1024;
 
 type Pair = readonly [id: string, text: string];
 
@@ -123,7 +126,7 @@ function indexManifest(pairs: readonly Pair[], own: readonly string[]): Manifest
     find: (id) => texts.get(id),
     canonical(text) {
       const known = canonicals.get(text);
-      if (known !== undefined || text.length > 2 * longest) return known;
+      if (known !== undefined || text.length > Math.max(alwaysStripped, 2 * longest)) return known;
       const bare = stripped(text);
       return canonicals.get(bare) ?? canonicals.get(sorted(bare));
     },

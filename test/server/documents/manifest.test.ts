@@ -50,6 +50,13 @@ test('a document is the same, however it is laid out, and no other one is', asyn
   ]);
 });
 
+test('a document is the same, however many blanks and comments it has', async () => {
+  const { canonical } = await read({ a: query });
+  const pretty = `# ${'Where the log ends. '.repeat(100)}\n${query.replaceAll(' ', '\n'.repeat(100))}`;
+  expect(canonical(pretty)).toBe(canonical(query));
+  expect(canonical(`${pretty} ${other}`)).toBeUndefined();
+});
+
 test('a document is the same in whatever order its definitions stand, and no other one is', async () => {
   const row = 'fragment Row on Note { id ...Title }';
   const title = 'fragment Title on Note { title }';
