@@ -163,7 +163,7 @@ test('over a websocket an id needs no text beside it, and a message with neither
   const socket = await openSocket(`${testbed.url}/graphql`);
   socket.send({ type: 'connection_init', payload: { authorization: `Bearer ${token}` } });
   expect((await socket.next()).type).toBe('connection_ack');
-  for (const payload of [{ documentId: 'me' }, apollo(sha256(me))]) {
+  for (const payload of [{ documentId: 'me' }, { documentId: 'me', query: null }, apollo(sha256(me))]) {
     socket.send({ id: '1', type: 'subscribe', payload });
     expect((await socket.next('1')).payload).toEqual(answer);
     expect((await socket.next('1')).type).toBe('complete');

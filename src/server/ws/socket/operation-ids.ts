@@ -205,7 +205,7 @@ function payloadOf(message: Message): SubscribePayload | undefined {
 function withQuery(message: Message): Message {
   const { payload } = message;
   const isNamed = isObject(payload) && ('documentId' in payload || 'extensions' in payload);
-  return isNamed ? { ...message, payload: { query: '', ...payload } } : message;
+  return isNamed ? { ...message, payload: { ...payload, query: payload['query'] ?? '' } } : message;
 }
 
 /** Undefined if it is not a message: graphql-ws then says what is wrong with it. */
