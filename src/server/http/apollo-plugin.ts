@@ -98,8 +98,6 @@ class OperationListener implements GraphQLRequestListener<Context> {
     contextValue,
   }: GraphQLRequestContextDidResolveOperation<Context>): Promise<void> {
     if (this.#refusals[0]) throw this.#refusals[0];
-    // Apollo Server would notice only after execution. It replaces this error with its own.
-    if (!answerTypeFor(request.http?.headers.get('accept'))) throw new GraphQLError('Not acceptable.');
     const assessed = operation && this.#options.rules.costs.assess(document, operation, request.variables);
     contextValue.cost = assessed?.fields;
     // The compiled query may have run the operation, and found this.
