@@ -17,7 +17,10 @@ export type Verdict =
 /** As many strangers are remembered as logged. */
 const maxLogged = 10_000;
 
-/** Which documents may run, and which text an id stands for; on every transport the same. */
+/**
+ * Which documents may run, and which text an id stands for; on every transport the same. But without a manifest, Apollo
+ * Server refuses its hash even beside a text: Apollo Client then sends the text alone, which by websocket it would not.
+ */
 export class TrustedDocuments {
   readonly #mode: TrustMode | undefined;
   #manifest: Manifest | undefined = undefined;
