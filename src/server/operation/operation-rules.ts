@@ -73,7 +73,7 @@ export class OperationRules {
 
   /**
    * What clients see of an operation's error: what they can act on; anything else is masked, and logged under the
-   * request id. `SessionEnded` ends the session. `operation` is absent where there was none yet, or a stream failed.
+   * request id. `SessionEnded` ends the session. `operation` is absent where there was none yet.
    */
   readonly show = (
     error: unknown,

@@ -221,7 +221,7 @@ async function follow(
   iterator.next().then(
     () => stream.again(),
     (error: unknown) => {
-      const shown = rules.show(error);
+      const shown = rules.show(error, contextValue);
       operationMetrics.refused('stream', [shown]);
       if (isPassing(shown)) stream.again();
       else stream.finish(JSON.stringify({ errors: [shown] }));

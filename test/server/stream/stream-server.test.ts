@@ -462,7 +462,8 @@ describe('what fails while a stream runs is counted', () => {
   async function openSpoilt(query: string, statement: string) {
     const own = await startTestbed();
     onTestFinished(() => own.stop());
-    const stream = await open(query, {}, { authorization: `Bearer ${await own.signIn()}` }, own.url);
+    const authorization = `Bearer ${await own.signIn()}`;
+    const stream = await open(query, {}, { authorization, 'x-request-id': 'spoilt-1' }, own.url);
     await stream.next();
     const database = new DatabaseSync(join(own.folder, 'gateway.db'), { timeout: 30_000 });
     database.exec(statement);
@@ -483,6 +484,8 @@ describe('what fails while a stream runs is counted', () => {
       { id: undefined, event: undefined, data: undefined, retry: expect.stringMatching(/^\d+$/) },
     ]);
     expect(await count('INTERNAL_SERVER_ERROR')).toBe(1);
+    const [, failure] = /^(.*"msg":"an operation failed".*)$/m.exec(own.logged())!;
+    expect(JSON.parse(failure!)).toMatchObject({ requestId: 'spoilt-1' });
   });
 
   test('and told, and complete, where it stays', async () => {
