@@ -233,10 +233,7 @@ function warnOfProtocol(given: Environment): readonly string[] {
   );
   return name === undefined || /^http\/(json|protobuf)$/.test(given[name]!)
     ? []
-    : [
-        `${name} is ${given[name]}, which is not spoken here, so that traces are sent as http/json: ` +
-          'write http/json or http/protobuf',
-      ];
+    : [`${name} is ${given[name]}, which is not spoken here: write http/json or http/protobuf`];
 }
 
 /** With another word, the SDK takes every trace. */

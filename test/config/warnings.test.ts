@@ -211,7 +211,7 @@ test('a sampler that OpenTelemetry does not have gives a warning: everything wou
 test('a protocol that is not spoken gives a warning, if it is the one that decides', () => {
   const OTEL_EXPORTER_OTLP_PROTOCOL = 'grpc';
   expect(warningsOf({ OTEL_EXPORTER_OTLP_PROTOCOL })).toEqual([
-    'OTEL_EXPORTER_OTLP_PROTOCOL is grpc, which is not spoken here, so that traces are sent as http/json: write http/json or http/protobuf',
+    'OTEL_EXPORTER_OTLP_PROTOCOL is grpc, which is not spoken here: write http/json or http/protobuf',
   ]);
   const warned = (OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: string) =>
     warningsOf({ OTEL_EXPORTER_OTLP_PROTOCOL, OTEL_EXPORTER_OTLP_TRACES_PROTOCOL });
