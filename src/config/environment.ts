@@ -48,6 +48,7 @@ export function withFiles(
     const path = given[`${name}_FILE`];
     if (path === undefined) continue;
     if (given[name] !== undefined) faults.push(`${name}: set either it or ${name}_FILE, not both`);
+    delete given[name];
     try {
       const text = read(path).trim();
       if (text === '') faults.push(`${name}_FILE: the file is empty`);
