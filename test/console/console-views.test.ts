@@ -2,6 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { skipBrowserTests } from '../support/browser.js';
 import { other, soon, useConsole } from './console.js';
 
+interface Listed {
+  readonly nodes: object[];
+  readonly pageInfo: { hasNextPage: boolean };
+}
+
 describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', () => {
   const ui = useConsole({ PAYMENT_TIMESTAMP_TOLERANCE_SECONDS: '7200' });
   const exactly = (name: string) => ui.page.getByRole('button', { name, exact: true });
@@ -193,6 +198,9 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     const release = await hold('mutation CreateAppointment');
     await exactly('Book').click();
     await expect.poll(() => participant.isEditable(), soon).toBe(false);
+    const status = ui.page.getByLabel('Status');
+    await status.press('ArrowDown');
+    expect(await status.inputValue()).toBe('BOOKED');
     await exactly('Add another').click({ force: true });
     expect(await ui.page.getByLabel('Participant 2').count()).toBe(0);
     release();
@@ -393,16 +401,21 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     await ui.expectAccessible();
     expect(await ui.page.content()).not.toContain('0'.repeat(64));
 
+    let first: object | undefined;
     await ui.page.route('**/graphql', async (route) => {
       if (!route.request().postData()?.includes('query WebhookDeliveries(')) return route.fallback();
       const response = await route.fetch();
-      const listed = (await response.json()) as { data: { webhookDeliveries: { nodes: object[] } } };
-      const { nodes } = listed.data.webhookDeliveries;
-      nodes.splice(1, 0, { ...nodes[0], body: 'of the same millisecond' });
+      const listed = (await response.json()) as { data: { webhookDeliveries: Listed } };
+      const { nodes, pageInfo } = listed.data.webhookDeliveries;
+      first ??= nodes[0]!;
+      const isFirst = !route.request().postData()!.includes('"after"');
+      const copy = { ...first, body: isFirst ? 'of the same millisecond' : 'on the next page' };
+      nodes.splice(0, Infinity, ...(isFirst ? [first, copy] : [copy]));
+      pageInfo.hasNextPage = isFirst;
       return route.fulfill({ response, json: listed });
     });
     await ui.open('#/webhooks?outcome=REFUSED');
-    for (const [at, shown] of ['evt_forged', 'of the same millisecond'].entries()) {
+    for (const [at, shown] of ['evt_forged', 'of the same millisecond', 'on the next page'].entries()) {
       await ui.page.locator('.row').nth(at).click();
       await ui.page.locator('.split-detail').getByText(shown).first().waitFor();
     }

@@ -108,8 +108,8 @@ function WeekBox({ pages, children }: WeekBoxProps): ReactElement {
       {!areAll && <p className="quiet small">{onlyOwn}</p>}
       <Problem error={error} retry={pages.retry} busy={loading} />
       {children}
-      {hasMore && !error && rows.length > 0 ? (
-        <button className="button small list-end" type="button" onClick={pages.more}>
+      {hasMore && rows.length > 0 ? (
+        <button className="button small list-end" type="button" onClick={error ? pages.retry : pages.more}>
           {loading ? 'Loading …' : 'More of this week'}
         </button>
       ) : (

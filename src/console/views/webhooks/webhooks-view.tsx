@@ -146,16 +146,23 @@ function Filters({ place }: { readonly place: Place }): ReactElement {
 function useRows(filter: WebhookDeliveryFilter) {
   const gateway = useGateway();
   const [toRow] = useState(rowsOf);
-  const load = useCallback(
-    async (after: string | undefined) => {
+  const ask = useCallback(
+    async (after: string | undefined, named: ReturnType<typeof rowsOf>) => {
       const { nodes, pageInfo } = (
         await gateway.ask(WebhookDeliveriesDocument, { first: pageSize, after, filter })
       ).webhookDeliveries;
       // Of equal ones the oldest is the first, as when they came.
-      return { nodes: nodes.toReversed().map(rowsOf()).toReversed(), pageInfo };
+      return { nodes: nodes.toReversed().map(named).toReversed(), pageInfo };
     },
     [gateway, filter],
   );
+  const load = useMemo(() => {
+    let named = rowsOf();
+    return (after: string | undefined) => {
+      if (after === undefined) named = rowsOf(); // a list anew; else equal ones may be on two of its pages
+      return ask(after, named);
+    };
+  }, [ask]);
   const pages = usePages<Row>(load);
   const matches = useCallback((row: Row) => fits(row, filter), [filter]);
   const moving = useMovingList(pages, matches, maxRows);
@@ -171,7 +178,7 @@ function useRows(filter: WebhookDeliveryFilter) {
     else fresh.toReversed().forEach(take);
   });
   const catchUp = async (): Promise<void> => {
-    const { nodes } = await load(undefined).catch(() => ({ nodes: [] }));
+    const { nodes } = await ask(undefined, rowsOf()).catch(() => ({ nodes: [] }));
     caughtUp(load, nodes);
   };
   useDeliveries(
