@@ -197,25 +197,27 @@ test('a live list can be read and written in the cache by the document as it is'
   expect(written?.shipments.edges).toEqual([]);
 });
 
-test('a list stays where it is if the cache does not take its answer, which has errors', async () => {
-  const query: TypedDocumentNode<Lists, object> = gql`
-    {
-      liveCursor
-      tag(name: "work") {
-        name
-      }
-      shipments(first: 5) {
-        edges {
-          node {
-            id
-            revision
-            updatedAt
-            shipmentId
-          }
+const shipmentsBesideTag: TypedDocumentNode<Lists, object> = gql`
+  {
+    liveCursor
+    tag(name: "work") {
+      name
+    }
+    shipments(first: 5) {
+      edges {
+        node {
+          id
+          revision
+          updatedAt
+          shipmentId
         }
       }
     }
-  `;
+  }
+`;
+
+test('a list stays where it is if the cache does not take its answer, which has errors', async () => {
+  const query = shipmentsBesideTag;
   const apollo = createApolloClient(proxied.connect());
   const ids = () => apollo.readQuery({ query })?.shipments?.edges.map(({ node }) => node.shipmentId);
   await proxied.emit(1, 'shp_whole');
@@ -231,6 +233,20 @@ test('a list stays where it is if the cache does not take its answer, which has 
   const following = apollo.subscribe<unknown, object>({ query: ShipmentUpdatesDocument }).subscribe({});
   onTestFinished(() => following.unsubscribe());
   await expect.poll(() => ids()?.slice(0, 2)).toEqual(['shp_beside_errors', 'shp_whole']);
+});
+
+test('a list of which the first answer has errors beside it is live, if the cache takes that', async () => {
+  const query = shipmentsBesideTag;
+  const apollo = createApolloClient(proxied.connect());
+  const { faults } = proxied.testbed.sandbox;
+  onTestFinished(() => faults.clear());
+  faults.add({ service: 'notes', path: /tags/, act: { kind: 'answer', status: 500 } });
+  expect((await apollo.query({ query, errorPolicy: 'all' })).error).toBeDefined();
+  const following = apollo.subscribe<unknown, object>({ query: ShipmentUpdatesDocument }).subscribe({});
+  onTestFinished(() => following.unsubscribe());
+  await proxied.emit(1, 'shp_after_errors');
+  const newest = () => apollo.readQuery({ query })?.shipments?.edges[0]?.node.shipmentId;
+  await expect.poll(newest).toBe('shp_after_errors');
 });
 
 test('a list whose rows have a field of the application alone is live', async () => {

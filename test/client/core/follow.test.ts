@@ -91,24 +91,30 @@ test('subscribes ever more rarely while it is refused, and not at all once it is
   expect(heard).toEqual([]);
 });
 
-test('subscribes ever more rarely while each stream opens and is cut, and soon again once one has lasted', async () => {
-  const { sinks } = follow();
-  const cut = () => sinks.at(-1)!.error(new TriviumError('UNREACHABLE', 'cut'));
-  await vi.advanceTimersByTimeAsync(0);
-  for (let seconds = 0; seconds < 600; seconds++) {
-    sinks.at(-1)!.passed!(undefined);
+test.each([
+  ['one has lasted', (sink: Sink) => sink.passed!(undefined)],
+  ['an update has come', (sink: Sink) => sink.next({ data: {} })],
+])(
+  'subscribes ever more rarely while each stream opens and is cut, and soon again once %s',
+  async (_, live) => {
+    const { sinks } = follow();
+    const cut = () => sinks.at(-1)!.error(new TriviumError('UNREACHABLE', 'cut'));
+    await vi.advanceTimersByTimeAsync(0);
+    for (let seconds = 0; seconds < 600; seconds++) {
+      sinks.at(-1)!.passed!(undefined);
+      cut();
+      await vi.advanceTimersByTimeAsync(1_000);
+    }
+    expect(sinks.length).toBeGreaterThan(20);
+    expect(sinks.length).toBeLessThan(50);
+    await vi.advanceTimersByTimeAsync(60_000);
+    live(sinks.at(-1)!);
+    const { length } = sinks;
     cut();
-    await vi.advanceTimersByTimeAsync(1_000);
-  }
-  expect(sinks.length).toBeGreaterThan(20);
-  expect(sinks.length).toBeLessThan(50);
-  await vi.advanceTimersByTimeAsync(60_000);
-  sinks.at(-1)!.passed!(undefined);
-  const { length } = sinks;
-  cut();
-  await vi.advanceTimersByTimeAsync(500);
-  expect(sinks).toHaveLength(length + 1);
-});
+    await vi.advanceTimersByTimeAsync(500);
+    expect(sinks).toHaveLength(length + 1);
+  },
+);
 
 test('ends with the refusal FORBIDDEN, which does not pass', async () => {
   const { sinks, heard } = follow();
