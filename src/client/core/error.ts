@@ -16,10 +16,11 @@ export interface FailureDetails {
 
 /**
  * Why an operation failed. `code` is the first error's `extensions.code`, as the gateway documents them, or one of the
- * client's own: `GRAPHQL_ERROR` (that has none), `UNREACHABLE` (no answer came: the network, or an origin that the gateway
- * does not allow), `NOT_GRAPHQL` (something else answered, such as a proxy with a page), `TOO_SLOW` (a thousand updates wait
- * for a consumer), for live lists `DISPOSED` (by `dispose`), and for the clients with a cache `SESSION_CHANGED`
- * (the answer is for somebody who is not signed in any more; whether a mutation took place is not known).
+ * client's own: `GRAPHQL_ERROR` (the first error has no code, or there is neither data nor an error), `UNREACHABLE` (no
+ * answer came: the network, or an origin that the gateway does not allow), `NOT_GRAPHQL` (something else answered, such as a
+ * proxy with a page), `TOO_SLOW` (a thousand updates wait for a consumer), for live lists `DISPOSED` (by `dispose`), and for
+ * the clients with a cache `SESSION_CHANGED` (the answer is for somebody who is not signed in any more; whether a mutation
+ * took place is not known).
  */
 export class TriviumError extends Error {
   override readonly name = 'TriviumError';

@@ -5,7 +5,7 @@ import { createPauses } from './pause.js';
 import type { Sink, Transport } from './transport.js';
 import { LiveCursorDocument } from '../generated/index.js';
 
-/** A subscription that is alive after this long, in milliseconds, lasts: what opens it is no sign of that. */
+/** In milliseconds: a subscription lasts once it gives a sign of life this long after it began. */
 const lastsMs = 10_000;
 
 /** How a followed subscription connects, and how it asks for `liveCursor` before it has a cursor of its own. */

@@ -11,9 +11,9 @@ export type { Session, TokenStorage, Viewer } from './session.js';
 export type { Sink } from './transport.js';
 
 /**
- * A client of one gateway. Its functions may be taken off it. It asks nothing until one of them is called; but a page, which
- * it listens to from the start, asks who is signed in when another tab has changed that, or when the browser brings it back
- * as it was. What has no JSON, or is too large for a websocket, fails with a `TypeError` or `RangeError`.
+ * A client of one gateway. Its functions may be taken off it. It asks nothing until one of them is called. In a page it also
+ * listens from the start, and asks who is signed in when another tab has changed that, or when the browser brings the page
+ * back as it was. What has no JSON, or is too large for a websocket, fails with a `TypeError` or `RangeError`.
  */
 export interface Trivium {
   /** The gateway's origin, without a slash at the end. */

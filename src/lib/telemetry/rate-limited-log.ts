@@ -12,8 +12,8 @@ interface Options {
 
 /**
  * Rate-limited warnings for the operator: by default at most one line a second for each kind, which says how many were
- * suppressed since the one before. The kind is the message, unless another is given. Kinds are kept for ever, so none
- * may be made of input from outside.
+ * suppressed since the one before. The kind is the message, unless another is given. Kinds are kept for ever, so they
+ * must be few: none may be made of text from outside.
  */
 export function createWarnings(
   { log }: Pick<Telemetry, 'log'>,

@@ -18,8 +18,9 @@ export type Verdict =
 const maxLogged = 10_000;
 
 /**
- * Which documents may run, and which text an id stands for; on every transport the same. But without a manifest, Apollo
- * Server refuses its hash even beside a text: Apollo Client then sends the text alone, which by websocket it would not.
+ * Which documents may run, and which text an id stands for; on every transport the same, with one exception. Without a
+ * manifest, a hash of Apollo's beside a text is refused over HTTP, where Apollo Client then sends the text alone. By
+ * websocket it would not, so there the text runs.
  */
 export class TrustedDocuments {
   readonly #mode: TrustMode | undefined;

@@ -150,7 +150,7 @@ class RestAppointmentsClient implements AppointmentsClient {
     if ('token' in outcome) return outcome;
     const { refused: status } = outcome;
     const reason = status === 404 ? 'misshapen' : (faultOfCall(status) ?? 'locked');
-    this.#tellFault(refusals[reason]!, () => ({ status }));
+    this.#tellFault(refusals[reason]!, () => ({ status }), String(status));
     throw new UpstreamError('issuer', reason);
   };
 

@@ -87,10 +87,7 @@ class AcceptedLimit {
   }
 }
 
-/**
- * A pager that remembers which limit the service accepts. It logs where the service is at fault for a list that cannot be
- * read.
- */
+/** A pager that remembers which limit the service accepts. It logs why a list cannot be read, if the service is at fault. */
 export function createPager(telemetry: Pick<Telemetry, 'log'>): Pager {
   const accepted = new AcceptedLimit();
   const warn = createWarnings(telemetry);
