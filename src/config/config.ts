@@ -1,5 +1,5 @@
-import { BlockList, isIP } from 'node:net';
 import { ConfigError, faultsOf, trimmed, withFiles, type Environment } from './environment.js';
+import { isLoopback } from './loopback.js';
 import { fileSettings, sandboxSettings, settings, type SettingDoc, type Settings } from './settings.js';
 import { warningsOf } from './warnings.js';
 
@@ -131,15 +131,6 @@ function toConfig(given: Settings) {
     retentionDays: given.EVENT_RETENTION_DAYS,
     logLevel: given.LOG_LEVEL,
   });
-}
-
-const loopback = new BlockList();
-loopback.addSubnet('127.0.0.0', 8);
-loopback.addAddress('::1', 'ipv6');
-
-/** Whether only this machine reaches what listens there. */
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || loopback.check(host, isIP(host) === 6 ? 'ipv6' : 'ipv4');
 }
 
 function upstreams(given: Settings) {

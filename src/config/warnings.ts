@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import leven from 'leven';
 import type { Environment } from './environment.js';
+import { isLoopback } from './loopback.js';
 import { hostNames, list, origin } from './setting-formats.js';
 import { fileSettings, sandboxSettings, settings } from './settings.js';
 
@@ -34,7 +35,6 @@ const serviceAddress = /_(SERVICE_HOST|SERVICE_PORT|PORT)(_|$)/;
 
 /** Where passwords, secrets and tokens go. */
 const serviceUrls = ['NOTES_BASE_URL', 'APPOINTMENTS_BASE_URL', 'APPOINTMENTS_AUTH_URL', 'PAYMENTS_BASE_URL'];
-const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 
 /** A letter in place of another makes another word of a shorter name, such as `POST`. */
 const minTypoLength = 6;
@@ -142,7 +142,7 @@ function warnOfClearText(name: string, given: Environment): readonly string[] {
   const url = given[name] ?? '';
   if (given['NODE_ENV'] !== 'production' || !URL.canParse(url)) return [];
   const { protocol, hostname } = new URL(url);
-  return protocol !== 'http:' || loopback.test(hostname)
+  return protocol !== 'http:' || isLoopback(hostname.replace(/^\[|\]$/g, ''))
     ? []
     : [
         `${name} is an http address, so that secrets cross the network in clear: write https, unless a proxy encrypts`,
