@@ -1,4 +1,4 @@
-import { use, useRef, useState, type ReactElement, type SubmitEvent } from 'react';
+import { use, useState, type ReactElement, type SubmitEvent } from 'react';
 import { useUnsaved } from '../../app/unsaved.js';
 import { useIsShown, useMutation } from '../../data/use-mutation.js';
 import {
@@ -9,6 +9,7 @@ import {
 } from '../../generated/index.js';
 import { useDraft } from '../../parts/draft.js';
 import { Field, Locked, OtherErrors, type UserErrors } from '../../parts/field.js';
+import { KeepIt } from '../../parts/keep-it.js';
 import { Problem } from '../../parts/problem.js';
 import { Moment } from '../../parts/times.js';
 import { number } from '../../parts/words.js';
@@ -217,7 +218,6 @@ interface DeleteButtonProps {
 function DeleteButton({ noteId, changed, leave }: DeleteButtonProps): ReactElement {
   const { run, busy, error } = useMutation(DeleteNoteDocument);
   const isShown = useIsShown();
-  const button = useRef<HTMLButtonElement>(null);
   const [isSure, setSure] = useState(false);
   const [errors, setErrors] = useState<UserErrors>([]);
   async function act(): Promise<void> {
@@ -229,10 +229,6 @@ function DeleteButton({ noteId, changed, leave }: DeleteButtonProps): ReactEleme
     changed();
     return isShown() ? leave() : undefined;
   }
-  const keep = (): void => {
-    button.current?.focus();
-    setSure(false);
-  };
   return (
     <section className="form" aria-label="Delete">
       <h3>Delete</h3>
@@ -240,20 +236,10 @@ function DeleteButton({ noteId, changed, leave }: DeleteButtonProps): ReactEleme
       <OtherErrors errors={errors} paths={[]} />
       <Problem error={error} />
       <div className="form-actions">
-        <button
-          className="button danger"
-          type="button"
-          ref={button}
-          onClick={() => void act()}
-          aria-disabled={busy}
-        >
+        <button className="button danger" type="button" onClick={() => void act()} aria-disabled={busy}>
           {isSure ? 'Yes, delete it' : 'Delete this note'}
         </button>
-        {isSure && (
-          <button className="button" type="button" onClick={keep}>
-            Keep it
-          </button>
-        )}
+        {isSure && <KeepIt keep={() => setSure(false)} />}
       </div>
     </section>
   );

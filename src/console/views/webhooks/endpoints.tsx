@@ -1,4 +1,4 @@
-import { useRef, useState, type ReactElement } from 'react';
+import { useState, type ReactElement } from 'react';
 import { useMutation } from '../../data/use-mutation.js';
 import { useQuery } from '../../data/use-query.js';
 import {
@@ -8,6 +8,7 @@ import {
 } from '../../generated/index.js';
 import { Facts } from '../../parts/facts.js';
 import { OtherErrors, type UserErrors } from '../../parts/field.js';
+import { KeepIt } from '../../parts/keep-it.js';
 import { useGrant } from '../../parts/no-grant.js';
 import { Problem } from '../../parts/problem.js';
 import { SafeText } from '../../parts/safe-text.js';
@@ -109,7 +110,6 @@ function RotateButton({
   readonly rotated: () => void;
 }): ReactElement {
   const { run, busy, error } = useMutation(RotateSecretDocument);
-  const button = useRef<HTMLButtonElement>(null);
   const [isSure, setSure] = useState(false);
   const [errors, setErrors] = useState<UserErrors>([]);
   const [until, setUntil] = useState<string>();
@@ -125,10 +125,6 @@ function RotateButton({
     setUntil(payload.previousSecretValidUntil ?? undefined);
     return rotated();
   }
-  const keep = (): void => {
-    button.current?.focus();
-    setSure(false);
-  };
   return (
     <div className="form">
       <OtherErrors errors={errors} paths={[]} />
@@ -142,17 +138,12 @@ function RotateButton({
         <button
           className={isSure ? 'button primary' : 'button'}
           type="button"
-          ref={button}
           onClick={() => void act()}
           aria-disabled={busy}
         >
           {busy ? 'Rotating …' : isSure ? 'Yes, rotate it now' : 'Rotate the secret'}
         </button>
-        {isSure && (
-          <button className="button" type="button" onClick={keep}>
-            Keep it
-          </button>
-        )}
+        {isSure && <KeepIt keep={() => setSure(false)} />}
       </div>
     </div>
   );
