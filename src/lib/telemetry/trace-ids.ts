@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto';
 
 /** Makes the ids of traces and spans, in lower-case hex. */
 interface IdSource {
+  /** Draws the id that the trace made next will have, and returns it; drawn again, it is another. */
+  drawTraceId(): string;
   generateTraceId(): string;
   generateSpanId(): string;
 }
@@ -16,6 +18,7 @@ const spanIdLength = 16;
 export function createIdSource(): IdSource {
   let drawn = '';
   let used = 0;
+  let next: string | undefined;
 
   function take(length: number): string {
     if (used + length > drawn.length) {
@@ -26,5 +29,13 @@ export function createIdSource(): IdSource {
     return drawn.slice(used - length, used);
   }
 
-  return { generateTraceId: () => take(traceIdLength), generateSpanId: () => take(spanIdLength) };
+  return {
+    drawTraceId: () => (next = take(traceIdLength)),
+    generateTraceId() {
+      const id = next ?? take(traceIdLength);
+      next = undefined;
+      return id;
+    },
+    generateSpanId: () => take(spanIdLength),
+  };
 }

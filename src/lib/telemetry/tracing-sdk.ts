@@ -1,5 +1,5 @@
 import { callbackify } from 'node:util';
-import type { ReadableSpan, Sampler, SpanExporter } from '@opentelemetry/sdk-trace-node';
+import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace-node';
 import { SpareThread } from '../async/thread.js';
 import { OutageLog } from './outage-log.js';
 import type { Telemetry } from './telemetry.js';
@@ -31,18 +31,18 @@ export async function startTracing(
   const resource = defaultResource()
     .merge(named)
     .merge(detectResources({ detectors: [envDetector] }));
-  const sampler = await ratioSamplerFor(environment);
+  const ids = createIdSource();
   const provider = new NodeTracerProvider({
     resource,
-    idGenerator: createIdSource(),
-    ...(sampler && { sampler }),
+    idGenerator: ids,
     spanProcessors: [new BatchSpanProcessor(createExporter(sender, environment, telemetry))],
   });
   // Contexts are passed on explicitly: following them through every promise would cost each operation. Of what a client
   // says, services hear its trace only: its baggage may steer them.
   const isApart = environment['OTEL_PROPAGATORS']?.toLowerCase() === 'none';
   provider.register({ contextManager: null, propagator: isApart ? null : new W3CTraceContextPropagator() });
-  enableTracing();
+  const isSampled = ratioOf(environment);
+  enableTracing(isSampled && (() => isSampled(ids.drawTraceId())));
   return () => provider.shutdown();
 }
 
@@ -80,21 +80,10 @@ function createExporter(
   };
 }
 
-/** A sampler by ratio if the environment names one that is valid; all others are the SDK's own. */
-async function ratioSamplerFor({
-  OTEL_TRACES_SAMPLER: name,
-  OTEL_TRACES_SAMPLER_ARG: given = '',
-}: Environment): Promise<Sampler | undefined> {
+/** Tells of a trace's id whether it is sampled, if the environment names a sampler by ratio, and a valid ratio. */
+function ratioOf({ OTEL_TRACES_SAMPLER: name, OTEL_TRACES_SAMPLER_ARG: given = '' }: Environment) {
   const share = given === '' ? Number.NaN : Number(given);
   const isValid = share >= 0 && share <= 1;
-  if (!isValid || (name !== 'traceidratio' && name !== 'parentbased_traceidratio')) return undefined;
-  const { ParentBasedSampler, SamplingDecision } = await import('@opentelemetry/sdk-trace-node');
-  const isSampled = createRatio(share);
-  const sampled = { decision: SamplingDecision.RECORD_AND_SAMPLED };
-  const dropped = { decision: SamplingDecision.NOT_RECORD };
-  const root: Sampler = {
-    shouldSample: (_, traceId) => (isSampled(traceId) ? sampled : dropped),
-    toString: () => `TraceIdRatioBased{${share}}`,
-  };
-  return name === 'traceidratio' ? root : new ParentBasedSampler({ root });
+  const isByRatio = name === 'traceidratio' || name === 'parentbased_traceidratio';
+  return isValid && isByRatio ? createRatio(share) : undefined;
 }

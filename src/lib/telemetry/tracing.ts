@@ -20,10 +20,16 @@ type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** Taken only once an SDK is registered: that may be by another copy of the API, of which an earlier tracer hears nothing. */
 let tracer: Tracer | undefined;
+/** Draws the id of a trace that begins here, and tells whether it is sampled. */
+let isNextSampled = () => true;
 
-/** Called once an SDK is registered: until then no spans are made, which costs nothing. */
-export function enableTracing(): void {
+/**
+ * Called once an SDK is registered: until then no spans are made, which costs nothing. `drawNext` draws the id that the
+ * SDK will give to a trace that begins now, and tells whether it is sampled: the SDK is not asked for those that are not.
+ */
+export function enableTracing(drawNext = isNextSampled): void {
   tracer = trace.getTracer('trivium');
+  isNextSampled = drawNext;
 }
 
 /** Work that belongs to a trace: others can be made below it, and services can go on with it. */
@@ -68,6 +74,7 @@ export function traceCall(
 }
 
 function begin(by: Tracer, name: string, options: SpanOptions, parent: Context): TracedWork {
+  if (parent === ROOT_CONTEXT && !isNextSampled()) return unsampled;
   const span = by.startSpan(name, options, parent);
   if (span.isRecording()) return { span, context: trace.setSpan(parent, span) };
   return parent === ROOT_CONTEXT ? unsampled : { span: undefined, context: trace.setSpan(parent, span) };
