@@ -168,6 +168,22 @@ describe.each(types)('operations over HTTP as %s', (type) => {
   });
 });
 
+test('queries over websockets are timed when their client leaves them, and their failure counts as no error', async () => {
+  const own = await start();
+  const socket = await openSocket(`${own.url}/graphql`);
+  socket.send({ type: 'connection_init', payload: { authorization: `Bearer ${await own.signIn()}` } });
+  await socket.next();
+  const before = await operationsOf(own);
+  const called = own.sandbox.calls.length;
+  own.sandbox.faults.add({ service: 'notes', times: 1, act: { kind: 'hang' } });
+  socket.send({ type: 'subscribe', id: 'left', payload: { query: '{ notes { nodes { title } } }' } });
+  await expect.poll(() => own.sandbox.calls.length).toBeGreaterThan(called);
+  socket.send({ type: 'complete', id: 'left' });
+  const queries = 'duration_seconds_count{transport="websocket",type="query"}';
+  await expect.poll(() => operationsOf(own)).toEqual({ ...before, [queries]: 1 });
+  socket.close();
+});
+
 test('websockets, their operations, subscriptions and updates are counted', async () => {
   const own = await start();
   const session = await own.signIn();

@@ -74,7 +74,7 @@ export function createProtocol(options: ProtocolOptions) {
     onNext: (socket, _, __, args, result) => protocol.answer(socket, args, result as ExecutionResult),
     onOperation(socket, id, _, args, result) {
       if (!(Symbol.asyncIterator in result))
-        return protocol.answerIfLong(socket, id, args, result as ExecutionResult);
+        return protocol.answerItself(socket, id, args, result as ExecutionResult);
       socket.extra.operations?.get(id)?.establish();
       // The arguments are what `prepare` made: graphql-ws keeps them while a subscription lasts, which needs them no longer.
       Object.assign(args, { contextValue: undefined, variableValues: undefined });
@@ -160,14 +160,15 @@ class Protocol {
     if (!('document' in prepared)) return refusalOf(prepared, extra.asksForCost);
     const { document, operation, variableValues, cost } = prepared;
     const ending = new LightAbortController(work.memory);
+    const underWay = extra.operations?.get(id);
     const contextValue = makeContext({
       session: extra.session,
       signal: () => (operation.operation === 'query' ? withDeadline(ending) : ending),
-      hasLeft: () => extra.socket.readyState !== extra.socket.OPEN,
+      hasLeft: () => underWay?.isCompleted || extra.socket.readyState !== extra.socket.OPEN,
       requestId: randomUUID(),
     });
     contextValue.cost = cost;
-    extra.operations?.get(id)?.endBy(ending);
+    underWay?.endBy(ending);
     const operationName = payload.operationName || null;
     const outlet = new WebsocketOutlet(extra, id);
     return { schema, document, operationName, variableValues, contextValue, outlet };
@@ -206,9 +207,15 @@ class Protocol {
     return extensions ? { ...shown, extensions: { ...extensions } } : shown;
   }
 
-  /** Sends an answer past graphql-ws if it is long: that would make its text in one piece, and has only to tell the end. */
-  answerIfLong(socket: Socket, id: string, args: ExecutionArgs, result: ExecutionResult) {
-    return isLongerAsJson(result, longText) ? this.#answerInParts(socket, id, args, result) : undefined;
+  /**
+   * Sends an answer past graphql-ws if it is long: that would make its text in one piece. It has only to tell the end
+   * then, as of what its client no longer waits for, which it would drop unmeasured.
+   */
+  answerItself(socket: Socket, id: string, args: ExecutionArgs, result: ExecutionResult) {
+    const { hasLeft } = args.contextValue as Context;
+    return hasLeft || isLongerAsJson(result, longText)
+      ? this.#answerInParts(socket, id, args, result)
+      : undefined;
   }
 
   async #answerInParts(
@@ -219,14 +226,15 @@ class Protocol {
   ): Promise<AsyncIterable<never>> {
     const { admission, operationMetrics } = this.#options;
     const { extra } = socket;
-    const operation = extra.operations?.get(id);
-    const { signal } = args.contextValue as Context;
+    const context = args.contextValue as Context;
     const breathe = () => admission.breathe(extra.caller);
     const shown = await this.answer(socket, args, result);
-    const parts = await answerParts(shown, breathe, (bytes) => signal.memory?.keep(bytes) ?? true);
+    if (context.hasLeft) return nothingMore;
+    const { memory } = context.signal;
+    const parts = await answerParts(shown, breathe, (bytes) => memory?.keep(bytes) ?? true);
     if (!parts) operationMetrics.refused('websocket', withheld.errors);
     const text = await encodeText(parts ?? [JSON.stringify(withheld)], breathe);
-    if (!operation?.isCompleted) await new WebsocketOutlet(extra, id).answer(text);
+    if (!context.hasLeft) await new WebsocketOutlet(extra, id).answer(text);
     return nothingMore;
   }
 
