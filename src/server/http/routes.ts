@@ -85,7 +85,7 @@ export function serveGraphql(routes: FastifyInstance, parts: GraphqlRouteParts):
   const answer = async (request: FastifyRequest, reply: FastifyReply, format: StreamFormat | undefined) => {
     const parsed = held.get(request);
     try {
-      if (format) await streams.handle(request, reply, format);
+      if (format) await streams.handle(request, reply, format, parsed);
       else if (answerTypeFor(request.headers.accept)) await graphql.handle(request, reply, parsed);
       else void refuse(request, reply, 406, transports);
     } finally {

@@ -14,7 +14,7 @@ import type { Session } from '../../domains/sessions/session.js';
 import type { Sessions } from '../../domains/sessions/sessions.js';
 import type { Feed } from '../../events/feed/feed.js';
 import { rateLimitHeaders } from '../../lib/rate-limit.js';
-import { userCaller } from '../../lib/memory/memory-ledger.js';
+import { userCaller, type Holding } from '../../lib/memory/memory-ledger.js';
 import { LightAbortController } from '../../lib/async/abort.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import type { TrustedDocuments } from '../documents/trusted-documents.js';
@@ -39,8 +39,8 @@ import { SharedBytes, StreamOutlet } from './stream-outlet.js';
 export interface GraphqlStreams {
   /** How many are open. */
   readonly size: number;
-  /** Answers a request with a stream of this format, or refuses it. */
-  handle(request: FastifyRequest, reply: FastifyReply, format: StreamFormat): Promise<void>;
+  /** Answers a request with a stream of this format, or refuses it. `parsed` is what its body takes. */
+  handle(request: FastifyRequest, reply: FastifyReply, format: StreamFormat, parsed?: Holding): Promise<void>;
   /** Ends every stream that sends updates: clients resume elsewhere. Queries are answered. */
   retire(): void;
   /** Ends all of them, and the heartbeats. */
@@ -71,6 +71,10 @@ export interface StreamOptions {
 const defaultBeatMs = 12_000;
 /** Streams of one user, as many as operations on one websocket. */
 const maxStreamsPerUser = 1_000;
+const tooMany: GraphQLFormattedError = {
+  message: `You may have no more than ${maxStreamsPerUser} streams open at once.`,
+  extensions: { code: 'RATE_LIMITED', retryAfter: 1 },
+};
 
 /** Streams over the same fan-out as websockets. */
 export function createStreams(options: StreamOptions): GraphqlStreams {
@@ -106,7 +110,7 @@ export function createStreams(options: StreamOptions): GraphqlStreams {
     get size() {
       return open.size;
     },
-    async handle(request, reply, format) {
+    async handle(request, reply, format, parsed) {
       const answer = new Answer(request, reply, format);
       if (lastEventId(request) === completeId) return answer.nothingMore();
       if (!origins.admits(request.headers.origin))
@@ -119,9 +123,9 @@ export function createStreams(options: StreamOptions): GraphqlStreams {
       }
       const caller = chargedTo(request.raw, session?.caller);
       const stream = openStream(answer, caller);
-      if (!stream) return answer.again();
-      const work = await admission.begin(caller, 0);
-      if (!work) return answer.again(overloaded.errors);
+      if (!stream) return refuseForNow(options, answer, [tooMany]);
+      const work = parsed?.become(caller) === false ? undefined : await admission.begin(caller, 0);
+      if (!work) return refuseForNow(options, answer, overloaded.errors);
       return run(options, answer, stream, session, work).finally(() => work.end());
     },
     retire: () => open.forEach((stream) => stream.isSubscription && stream.again()),
@@ -182,8 +186,7 @@ async function run(
   const whole = extensions ? { ...result, extensions } : result;
   const parts = await answerParts(whole, breathe, (bytes) => work.memory.keep(bytes));
   if (parts) return stream.answer(parts, breathe);
-  operationMetrics.refused('stream', withheld.errors);
-  return answer.again(withheld.errors);
+  return refuseForNow(options, answer, withheld.errors);
 }
 
 /** A subscription, ready to be executed. */
@@ -227,6 +230,16 @@ async function follow(
       else stream.finish(JSON.stringify({ errors: [shown] }));
     },
   );
+}
+
+/** Refuses what may be asked for again: there is no room for it now. */
+function refuseForNow(
+  { operationMetrics }: StreamOptions,
+  answer: Answer,
+  errors: readonly GraphQLFormattedError[],
+): void {
+  operationMetrics.refused('stream', errors);
+  answer.again(errors);
 }
 
 /** Refuses an operation for these errors, as clients may see them, with what is known of it. */

@@ -40,6 +40,8 @@ const liveCursor = async (own = testbed) =>
   (await own.ask('{ liveCursor }', {}, await own.signIn())).data.liveCursor as string;
 const eventIdOf = ({ data }: Block) => /"eventId":"([^"]+)"/.exec(data ?? '')?.[1];
 const streams = () => scrape(testbed.telemetry.metrics, 'trivium_streams');
+const rateLimited = () =>
+  scrape(testbed.telemetry.metrics, 'trivium_operation_errors_total{transport="stream",code="RATE_LIMITED"}');
 const codesIn = (body: string) =>
   (JSON.parse(body) as { errors: { extensions: { code: string } }[] }).errors.map(
     ({ extensions }) => extensions.code,
@@ -61,12 +63,7 @@ describe('a stream', () => {
   });
 
   test('is asked for again, and counts as refused, if there is no memory for a long answer', async () => {
-    const refused = () =>
-      scrape(
-        testbed.telemetry.metrics,
-        'trivium_operation_errors_total{transport="stream",code="RATE_LIMITED"}',
-      );
-    const before = await refused();
+    const before = await rateLimited();
     const { keep } = OperationMemory.prototype;
     const spy = vi.spyOn(OperationMemory.prototype, 'keep');
     spy.mockImplementation(function (this: OperationMemory, bytes) {
@@ -76,7 +73,7 @@ describe('a stream', () => {
     const types = 'types { description fields { description } }';
     const stream = await open(`{ __schema { a: ${types} b: ${types} c: ${types} } }`);
     expect((await stream.rest()).map(({ retry }) => retry)).toEqual([expect.stringMatching(/^\d+$/)]);
-    expect(await refused()).toBe(before + 1);
+    expect(await rateLimited()).toBe(before + 1);
   });
 
   test('is a whole multipart answer if its session ends while it is being established', async () => {
@@ -375,6 +372,7 @@ describe('what passes is asked for again', () => {
       );
     }
     expect(await streams()).toBe(1_000);
+    const counted = await rateLimited();
     const refused = await open();
     expect([refused.status, await refused.rest()]).toEqual([
       200,
@@ -394,6 +392,7 @@ describe('what passes is asked for again', () => {
       '1',
       ['RATE_LIMITED'],
     ]);
+    expect(await rateLimited()).toBe(counted + 2);
     const session = await testbed.signIn(nobody);
     const answered = await open('{ viewer { email } }', {}, { authorization: `Bearer ${session}` });
     expect((await answered.nextOf('next')).data).toContain(nobody.email);
