@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { OperationMemory } from '../../src/lib/memory/operation-memory.js';
 import { scrape, seriesIn } from '../support/metrics.js';
 import { startTestbed, type Testbed } from '../support/testbed.js';
 import { openSocket } from './sockets.js';
@@ -147,6 +148,36 @@ describe.each(types)('operations over HTTP as %s', (type) => {
     await expect.poll(async () => (await operationsOf(own))[queries]).toBe(before[queries]! + 1);
     const counted = Object.keys(await operationsOf(own)).filter((name) => name.startsWith('errors'));
     expect(counted).toEqual(Object.keys(before).filter((name) => name.startsWith('errors')));
+  });
+
+  test('count once when there is no memory for their answer', async () => {
+    const own = await start();
+    const session = await own.signIn();
+    const note = `createNote(input: { title: "long", content: "${'x'.repeat(10_000)}" }) { note { id } }`;
+    await own.ask(`mutation { ${note} }`, {}, session, headers);
+    const aliases = Array.from({ length: 10 }, (_, at) => `a${at}: notes { nodes { content } }`);
+    const query = `{ ${aliases.join(' ')} }`;
+    for (let time = 0; time < 3; time += 1) await own.ask(query, {}, session, headers);
+    const before = await operationsOf(own);
+    const { keep } = OperationMemory.prototype;
+    const spy = vi.spyOn(OperationMemory.prototype, 'keep');
+    onTestFinished(() => spy.mockRestore());
+    let withheld = 0;
+    spy.mockImplementation(function (this: OperationMemory, bytes) {
+      if (bytes < 50_000) return keep.call(this, bytes);
+      withheld += 1;
+      return false;
+    });
+    const { errors } = await own.ask(query, {}, session, headers);
+    expect([withheld, errors]).toEqual([
+      1,
+      [expect.objectContaining({ extensions: { code: 'RATE_LIMITED', retryAfter: 1 } })],
+    ]);
+    expect(await operationsOf(own)).toEqual({
+      ...before,
+      'duration_seconds_count{transport="http",type="query"}': 4,
+      'errors_total{transport="http",code="RATE_LIMITED"}': 1,
+    });
   });
 
   test('take as long as the calls that they wait for, also if those fail', async () => {

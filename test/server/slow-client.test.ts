@@ -1,5 +1,8 @@
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { ServerResponse } from 'node:http';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { maxOperationsPerUser } from '../../src/server/operation/admission.js';
 import { startTestbed, type Testbed } from '../support/testbed.js';
+import { bytesOf, Wire } from './balance/raw-clients.js';
 import { openThrottledProxy } from './throttled-proxy.js';
 import { openSocket, type RawSocket } from './sockets.js';
 
@@ -58,4 +61,21 @@ test('a client that reads slowly gets every answer, and the live updates meanwhi
   expect(got.toSorted()).toEqual(sent.toSorted());
   expect(sent).not.toEqual([]);
   socket.close();
+});
+
+test('answers that a client does not read hold up none of its user’s other operations', async () => {
+  // As if the system took nothing of them: how much it takes before it waits for a client differs.
+  const unread: ServerResponse[] = [];
+  const end = vi.spyOn(ServerResponse.prototype, 'end').mockImplementation(function (this: ServerResponse) {
+    unread.push(this);
+    return this;
+  });
+  onTestFinished(() => end.mockRestore());
+  const headers = { authorization: `Bearer ${token}`, 'graphql-cost': '1' };
+  const asked = bytesOf({ headers, body: JSON.stringify({ query: '{ __typename }' }) });
+  const wires = Array.from({ length: maxOperationsPerUser }, () => new Wire(testbed.url).send(asked));
+  onTestFinished(() => wires.forEach((wire) => wire.end('reset')));
+  await expect.poll(() => unread).toHaveLength(maxOperationsPerUser);
+  end.mockRestore();
+  expect((await testbed.ask('{ __typename }', {}, token)).data).toEqual({ __typename: 'Query' });
 });

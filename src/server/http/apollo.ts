@@ -19,7 +19,7 @@ import { lookUpFailed } from '../operation/operation-metrics.js';
 import { operationSignal } from '../operation/operation-deadline.js';
 import type { Holding } from '../../lib/memory/memory-ledger.js';
 import type { OperationMemory } from '../../lib/memory/operation-memory.js';
-import { holdAnswer, overloaded, retryAfterSeconds, withheld } from '../operation/admission.js';
+import { holdAnswer, overloaded, retryAfterSeconds, withheld, type Refusal } from '../operation/admission.js';
 import { answerParts, encodeText, lengthOf } from '../operation/answer-text.js';
 import { createClientAddress } from './client-address.js';
 import type { ChargedTo } from './client-connections.js';
@@ -83,10 +83,12 @@ export class GraphqlHttp {
     const taken: Taken = { ...handed };
     const context = handed?.context ?? (await this.#begin(request, reply, taken));
     const caller = chargedTo(request.raw, context.caller);
-    taken.admitted ??= parsed?.become(caller) === false ? undefined : await admission.begin(caller, 0);
+    const hasRoom = parsed?.become(caller) !== false;
     try {
-      if (taken.admitted) await this.#run(request, reply, context, taken.admitted.memory);
-      else await this.#refuse(reply, overloaded);
+      if (handed?.refusal) return this.#refuse(reply, handed.refusal);
+      taken.admitted ??= hasRoom ? await admission.begin(caller, 0) : undefined;
+      if (!taken.admitted) return this.#refuse(reply, overloaded);
+      await this.#run(request, reply, context, taken.admitted.memory);
     } finally {
       taken.admitted?.end();
     }
@@ -145,12 +147,13 @@ export class GraphqlHttp {
     parts?.push('\n');
     if (!parts || !holdAnswer(admission.ledger, memory.caller, reply.raw, lengthOf(parts)))
       return this.#refuse(reply, withheld);
-    await reply.code(answer.status ?? 200).send(await encodeText(parts, breathe));
+    // Until the client has taken it, it is charged apart: a client that reads slowly holds no turn.
+    void reply.code(answer.status ?? 200).send(await encodeText(parts, breathe));
   }
 
-  async #refuse(reply: FastifyReply, answer: typeof withheld): Promise<void> {
+  #refuse(reply: FastifyReply, answer: Refusal): void {
     this.#options.operationMetrics.refused('http', answer.errors);
-    await reply.code(503).header('retry-after', retryAfterSeconds).send(answer);
+    void reply.code(503).header('retry-after', retryAfterSeconds).send(answer);
   }
 }
 

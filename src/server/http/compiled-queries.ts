@@ -15,7 +15,14 @@ import { CompilableRequests } from './compilable-requests.js';
 import { isPlain } from './plain-request.js';
 import { toJsonText } from '../../lib/json.js';
 import { answerParts, encodeText, lengthOf } from '../operation/answer-text.js';
-import { holdAnswer, type Admission, type Work } from '../operation/admission.js';
+import {
+  holdAnswer,
+  overloaded,
+  withheld,
+  type Admission,
+  type Refusal,
+  type Work,
+} from '../operation/admission.js';
 
 /** A request that the compiled queries have begun. */
 export interface HandedOver {
@@ -24,6 +31,8 @@ export interface HandedOver {
   context?: Context;
   /** It goes on when the request is left to the usual way. */
   admitted?: Work | undefined;
+  /** The answer, where there is no memory for another. */
+  refusal?: Refusal;
 }
 
 /** The documents that are compiled, what admits and measures an operation, and how its context is made. */
@@ -128,7 +137,10 @@ export class CompiledQueries {
     const caller = chargedTo(request, context.caller);
     const beginning = admission.begin(caller, handed.body.length);
     handed.admitted = beginning instanceof Promise ? await beginning : beginning;
-    if (!handed.admitted) return false;
+    if (!handed.admitted) {
+      handed.refusal = overloaded;
+      return false;
+    }
     const running = compiled.query(undefined, context, plan.variables);
     const result = (running instanceof Promise ? await running : running) as ExecutionResult;
     if (result.errors) return false;
@@ -139,16 +151,20 @@ export class CompiledQueries {
     const pause = breathe();
     if (pause) await pause;
     const ended = performance.now();
-    const keep = (bytes: number) => memory.keep(bytes);
+    let hasRoom = true;
+    const keep = (bytes: number) => (hasRoom = memory.keep(bytes));
     const parts = mayBeLong ? await answerParts(result, breathe, keep, maxCharacters) : [toJsonText(result)];
-    if (!parts) return false;
-    parts.push('\n');
-    if (!holdAnswer(admission.ledger, caller, response, lengthOf(parts))) return false;
+    if (!parts && hasRoom) return false;
+    const how = { transport: 'http', type: 'query', operation: document.operation } as const;
+    operationMetrics.answered(how, context, result, ended);
+    parts?.push('\n');
+    if (!parts || !holdAnswer(admission.ledger, caller, response, lengthOf(parts))) {
+      handed.refusal = withheld;
+      return false;
+    }
     const encoding = encodeText(parts, breathe);
     send(response, headers, context, encoding instanceof Promise ? await encoding : encoding);
     handed.admitted.end();
-    const how = { transport: 'http', type: 'query', operation: document.operation } as const;
-    operationMetrics.answered(how, context, result, ended);
     return true;
   }
 }

@@ -59,6 +59,9 @@ export const withheld = refusalOf(
   'Too many long answers wait for you: ask again later, or for less. A mutation may still have taken effect.',
 );
 
+/** An answer of nothing but an error. */
+export type Refusal = ReturnType<typeof refusalOf>;
+
 function refusalOf(message: string) {
   return { errors: [{ message, extensions: { code: 'RATE_LIMITED', retryAfter: retryAfterSeconds } }] };
 }
