@@ -4,9 +4,9 @@ import type { Telemetry } from '../telemetry/telemetry.js';
 import { createWarnings } from '../telemetry/rate-limited-log.js';
 
 /**
- * What memory is held for: bytes that `arriving` requests have sent, what was `parsed` of them, operations that are
- * `inProgress`, what they have `read`, answers that are `leaving`, until their client has taken them, and what is kept
- * for whoever is `subscribed`.
+ * What memory is held for: connections, and bytes that `arriving` requests have sent, what was `parsed` of them,
+ * operations that are `inProgress`, what they have `read`, answers that are `leaving`, until their client has taken them,
+ * and what is kept for whoever is `subscribed`.
  */
 export type Kind = (typeof kinds)[number];
 export const kinds = ['arriving', 'parsed', 'inProgress', 'read', 'leaving', 'subscribed'] as const;

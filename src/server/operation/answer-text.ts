@@ -98,7 +98,7 @@ async function encodeParts(parts: readonly string[], breathe: Breathe): Promise<
 function* slicesOf(texts: readonly string[]): Generator<string> {
   for (const text of texts)
     for (let at = 0, end = 0; at < text.length; at = end) {
-      end = at + 2 * partLength;
+      end = at + partLength;
       if (isHighSurrogate(text.charCodeAt(end - 1))) end += 1;
       yield text.slice(at, end);
     }
