@@ -29,7 +29,7 @@ const advice: Readonly<Record<ErrorCode | `${ApolloServerErrorCode}`, string>> =
   PERSISTED_QUERY_NOT_FOUND: untrusted,
   DOCUMENT_NOT_TRUSTED: untrusted,
   QUERY_TOO_COMPLEX:
-    'Ask for less, as the message says. For a mutation, it also says whether the mutation may have taken effect.',
+    'Ask for less, as the message says. A mutation has taken effect if `path` goes on after its name. Otherwise it has not, unless the message says that it may have.',
   CURSOR_EXPIRED: 'Query the list again from its first page, and subscribe from its `liveCursor`.',
   RATE_LIMITED:
     'Retry after `extensions.retryAfter` seconds. A mutation may be retried if `path` ends with its name. Without a `path`, it may be retried unless the message says that it may have taken effect.',
