@@ -902,7 +902,7 @@ export type Subscription = {
   readonly shipmentUpdates: ShipmentUpdate;
   /**
    * New deliveries as they come: those that any replica stores, and those that this replica refuses or finds to be
-   * duplicates. If the latter are very many, some are left out. Requires the grant `WEBHOOKS_READ`.
+   * duplicates or altered. If the latter are very many, some are left out. Requires the grant `WEBHOOKS_READ`.
    */
   readonly webhookDeliveryUpdates: WebhookDeliveryUpdate;
 };
@@ -1034,8 +1034,8 @@ export type UserErrorCode =
    */
   | 'NOT_FOUND'
   /**
-   * A required field is absent, null or empty, or no participant is a `Patient/<id>`. The title and content of a note may
-   * be empty or blank, unless the notes service refuses them.
+   * A required text is empty, or no participant is a `Patient/<id>`. The title and content of a note may be empty or blank,
+   * unless the notes service refuses them.
    */
   | 'REQUIRED'
   /** A text is longer than the service accepts. */
@@ -1081,8 +1081,8 @@ export type WebhookDelivery = {
   /** When it was signed, as its signature header says; null if that is not known. */
   readonly signedAt?: Maybe<Scalars['DateTime']['output']>;
   /**
-   * Whether `body` is incomplete. Of a body that is not in the log only the beginning is kept, or nothing if it was too
-   * large.
+   * Whether `body` is incomplete. Of a body that is not in the log, and of an `ALTERED` one as it comes live, only the
+   * beginning is kept, at most 64 KiB, or nothing if it was too large.
    */
   readonly truncated: Scalars['Boolean']['output'];
   /**

@@ -186,8 +186,8 @@ export type UserErrorCode =
    */
   | 'NOT_FOUND'
   /**
-   * A required field is absent, null or empty, or no participant is a `Patient/<id>`. The title and content of a note may
-   * be empty or blank, unless the notes service refuses them.
+   * A required text is empty, or no participant is a `Patient/<id>`. The title and content of a note may be empty or blank,
+   * unless the notes service refuses them.
    */
   | 'REQUIRED'
   /** A text is longer than the service accepts. */
