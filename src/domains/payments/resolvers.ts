@@ -57,7 +57,8 @@ export const paymentsResolvers: Resolvers<PaymentsContext> = {
       const rotation = await webhookSecrets
         .rotate({ family: 'payments', endpointId }, obtain)
         .catch(explainLoss);
-      if (!rotation || 'refused' in rotation) return { errors: [unknownEndpoint] };
+      if (!rotation) return { errors: [unknownEndpoint] };
+      if ('refused' in rotation) return { errors: [unknownToService] };
       const { rotatedAt, previousValidUntil } = rotation;
       return { endpointId, rotatedAt, previousSecretValidUntil: previousValidUntil, errors: [] };
     },
@@ -80,6 +81,11 @@ export const paymentsResolvers: Resolvers<PaymentsContext> = {
 };
 
 const unknownEndpoint = userError('NOT_FOUND', 'There is no such payment webhook endpoint.', 'endpointId');
+const unknownToService = userError(
+  'NOT_FOUND',
+  'The payment service does not know this webhook endpoint.',
+  'endpointId',
+);
 
 const losses = {
   NOT_STORED: [

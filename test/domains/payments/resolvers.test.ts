@@ -102,6 +102,7 @@ const rotate = /* GraphQL */ `
       previousSecretValidUntil
       errors {
         code
+        message
         path
       }
     }
@@ -357,10 +358,10 @@ describe('rotatePaymentWebhookSecret', () => {
   });
 
   it.each([
-    ['is not configured, without a call to the service', 'unknown', 0],
-    ['belongs to shipments', 'shipments', 0],
-    ['the service does not know', 'gone', 1],
-  ])('returns NOT_FOUND for an endpoint that %s', async (_, endpointId, asked) => {
+    ['is not configured, without a call to the service', 'unknown', 0, 'There is no such payment'],
+    ['belongs to shipments', 'shipments', 0, 'There is no such payment'],
+    ['the service does not know', 'gone', 1, 'The payment service does not know this'],
+  ])('returns NOT_FOUND for an endpoint that %s', async (_, endpointId, asked, words) => {
     const before = rotated.length;
     expect(await ask(contextOf(operator), rotate, { endpointId })).toEqual({
       data: {
@@ -368,7 +369,7 @@ describe('rotatePaymentWebhookSecret', () => {
           endpointId: null,
           rotatedAt: null,
           previousSecretValidUntil: null,
-          errors: [{ code: 'NOT_FOUND', path: ['endpointId'] }],
+          errors: [{ code: 'NOT_FOUND', message: `${words} webhook endpoint.`, path: ['endpointId'] }],
         },
       },
     });

@@ -1,6 +1,7 @@
 import type { Clock } from '../../../lib/clock.js';
 import { GatewayError } from '../../../graphql/errors.js';
 import { LightAbortController, type Signal } from '../../../lib/async/abort.js';
+import { createWarnings } from '../../../lib/telemetry/rate-limited-log.js';
 import type { Telemetry } from '../../../lib/telemetry/telemetry.js';
 import { faultOfCall, type Refused, UpstreamError } from '../../../upstream/errors.js';
 import { findText } from '../../../upstream/find-field.js';
@@ -28,6 +29,9 @@ export interface PaymentsSettings {
 }
 
 const notConfigured = 'The address of the payment service (PAYMENTS_BASE_URL) is not configured.';
+/** The endpoint is configured here, so that a wrong address is the likelier cause. */
+const unknownToService =
+  'the payment service does not know an endpoint: check whether PAYMENTS_BASE_URL is its address';
 /** Refusals that may be due to the missing body: whether one is needed is not documented. */
 const mayWantBody: readonly number[] = [400, 411, 415, 422];
 const defaultFields = ['secret', 'signing_secret', 'new_secret'];
@@ -40,7 +44,8 @@ export function createPaymentsClient(
     readonly timeoutMs?: number;
   },
 ): PaymentsClient {
-  const { baseUrl, apiToken, rotatedSecretField } = options;
+  const { baseUrl, apiToken, rotatedSecretField, telemetry } = options;
+  const warn = createWarnings(telemetry);
   const upstream =
     baseUrl === undefined
       ? undefined
@@ -58,6 +63,7 @@ export function createPaymentsClient(
       const send = (body?: object) =>
         upstream.ask({ ...request, body }, (answer) => {
           const { status } = answer;
+          if (status === 404) warn(unknownToService, () => ({ endpointId }));
           if (status === 404 || (!body && mayWantBody.includes(status))) return { refused: status };
           if (status >= 400) throw refusal(status);
           return findText(answer.body, fields)?.text;

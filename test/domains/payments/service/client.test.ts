@@ -182,9 +182,12 @@ describe('failures', () => {
     });
   });
 
-  test('returns a 404 as a refusal', async () => {
-    answerWith(404, { error: 'x' });
+  test('returns a 404 as a refusal, and logs which setting may be wrong', async () => {
+    answerWith(404, { error: 'telltale' });
     expect(await rotate()).toEqual({ refused: 404 });
+    const msg = expect.stringContaining('PAYMENTS_BASE_URL');
+    expect(JSON.parse(lines)).toMatchObject({ level: 40, endpointId: 'pe_1', msg });
+    expect(lines).not.toContain('telltale');
   });
 
   test.each([
