@@ -70,7 +70,7 @@ export class Reads {
   }
 }
 
-const tooLate = 'The operation took too long to read what it requests: request less.';
+const tooLate = 'The operation took too long to read what it requests: request less, or try again later.';
 
 function tooMuch(mebibytes: number): string {
   return `One operation may read no more than about ${mebibytes} MiB from the database: request smaller pages.`;

@@ -63,7 +63,11 @@ const operations = [
   ['characters of an update of a subscription', count(maxUpdateCharacters), tooComplex],
   ['pages of notes that an operation reads', `${maxCalls}, and about ${maxMebibytes} MiB`, tooComplex],
   ['bookings, shipments, payments and events that it reads', `about ${defaultMebibytes} MiB`, tooComplex],
-  ['time for an operation', seconds(operationMs), '`UPSTREAM_TIMEOUT`'],
+  [
+    'time for an operation',
+    seconds(operationMs),
+    '`UPSTREAM_TIMEOUT`, or `QUERY_TOO_COMPLEX` while it reads the database',
+  ],
   [
     'tokens of a document',
     count(parseOptions.maxTokens),
