@@ -8,7 +8,7 @@ import { type FailureReason, UpstreamError } from './errors.js';
 export type LogFailure = (call: Exchange, error: unknown, started: number) => void;
 
 /** Not logged: these are no failures of the service, or the breaker has logged them. */
-const unlogged: readonly FailureReason[] = ['abandoned', 'crowded', 'limited', 'resting'];
+const unlogged: readonly FailureReason[] = ['abandoned', 'crowded', 'limited', 'overloaded', 'resting'];
 /** Characters: an id in it may be as long as a client likes. */
 const maxRouteLength = 100;
 

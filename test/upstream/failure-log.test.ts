@@ -2,6 +2,8 @@ import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../src/lib/clock.js';
 import { LightAbortController } from '../../src/lib/async/abort.js';
+import { MemoryLedger } from '../../src/lib/memory/memory-ledger.js';
+import { OperationMemory } from '../../src/lib/memory/operation-memory.js';
 import { createTelemetry } from '../../src/lib/telemetry/telemetry.js';
 import { createUpstream, type Upstream, type UpstreamRequest } from '../../src/upstream/client.js';
 import { abortedSignal } from '../support/endings.js';
@@ -140,6 +142,14 @@ describe('no failure is logged', () => {
     ending.abort();
     await leaving;
     await fail({ ...get, signal: abortedSignal() });
+    expect(lines).toEqual([]);
+  });
+
+  it('for an answer that its caller has no memory for', async () => {
+    service.answer = answering(200, JSON.stringify('x'.repeat(1_000)));
+    const ledger = new MemoryLedger(createTelemetry('silent'), { heap: 1_000_000, buffers: 1_000 });
+    const signal = new LightAbortController(new OperationMemory(ledger, 'user 1'));
+    await expect(answerOf(upstream, { ...get, signal })).rejects.toMatchObject({ reason: 'overloaded' });
     expect(lines).toEqual([]);
   });
 
