@@ -34,7 +34,7 @@ const maxNodes = maxPageSize;
 function toDateTime(value: unknown, node: ValueNode | null = null): string {
   if (typeof value === 'string' && instant(value) !== undefined) return value;
   throw new GraphQLError(
-    `DateTime must be an ISO 8601 date-time with an offset, such as 2026-11-21T09:30:00Z; got ${JSON.stringify(value)}.`,
+    'DateTime must be an ISO 8601 date-time with an offset, such as 2026-11-21T09:30:00Z.',
     { nodes: node },
   );
 }
