@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { type Answer, httpError } from './http.js';
 
-/** Who may use some routes: a refusal for whoever may not, and what is added to the answers of all others. */
+/** Who may use some routes: a refusal for whoever may not, and what is added to every answer. */
 export type Guard = (message: IncomingMessage) => { readonly refusal?: Answer; readonly headers: Headers };
 
 type Headers = Readonly<Record<string, string>>;
@@ -27,7 +27,7 @@ export function guardControl(addresses: () => readonly (string | undefined)[]): 
       'access-control-allow-headers': 'content-type',
       vary: 'origin',
     };
-    return message.method === 'OPTIONS' ? { refusal: { status: 204, headers }, headers } : { headers };
+    return message.method === 'OPTIONS' ? { refusal: { status: 204 }, headers } : { headers };
   };
 }
 

@@ -1,7 +1,8 @@
 import http from 'node:http';
+import { inspect } from 'node:util';
 import type { Clock } from './clock.js';
 import { type createFaults, applyFault, send } from './faults.js';
-import { type Answer, answer, HttpError, json, readBody, type Route, type ServiceName } from './http.js';
+import { answer, HttpError, json, readBody, type Route, type ServiceName } from './http.js';
 import type { Guard } from './control-access.js';
 import { appendBounded } from './bounded-history.js';
 
@@ -33,9 +34,10 @@ export function createListener(
 ): http.Server {
   return http.createServer((request, response) => {
     receive(request, response).catch((error: unknown) => {
-      // The caller has gone, or a handler has failed.
+      if (error instanceof HttpError) return send(response, error.answer);
+      // Otherwise the caller has gone.
+      if (!response.destroyed) process.stderr.write(`The sandbox failed: ${inspect(error)}\n`);
       if (response.headersSent) response.destroy();
-      else if (error instanceof HttpError) send(response, error.answer);
       else send(response, json(500, { error: { code: 'broken', message: 'The sandbox failed.' } }));
     });
   });
@@ -45,13 +47,11 @@ export function createListener(
     const mount = mounts.find(({ prefix }) => target.startsWith(`${prefix}/`));
     const path = target.slice(mount?.prefix.length ?? 0);
     const act = mount?.service && record(mount.service, request.method ?? 'GET', path);
-    const { refusal, headers } = mount?.guard?.(request) ?? {};
+    const { refusal, headers = {} } = mount?.guard?.(request) ?? {};
+    response.setHeaders(new Map(Object.entries(headers)));
     if (refusal) return send(response, refusal);
     const body = await readBody(request);
-    const handle = async (): Promise<Answer> => {
-      const answered = await answer(mount?.routes ?? [], request, new URL(path, 'http://sandbox'), body);
-      return { ...answered, headers: { ...answered.headers, ...headers } };
-    };
+    const handle = () => answer(mount?.routes ?? [], request, new URL(path, 'http://sandbox'), body);
     if (act) await applyFault(act, response, clock, handle);
     else send(response, await handle());
   }

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { request } from 'undici';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { startSandbox } from '../../src/sandbox/sandbox.js';
 import { codesOf, startTestbed, type Testbed } from '../support/testbed.js';
 
@@ -116,14 +116,32 @@ test('lets in the pages of its gateway at the public address, too', async () => 
   expect(await ask('http://localhost:8081')).toBe(403);
 });
 
-test('a rotation that cannot be kept in the file changes nothing', async () => {
-  const sandbox = await startSandbox({ secretsFile: join(import.meta.filename, 'sandbox.json') });
-  onTestFinished(() => sandbox.stop());
-  const before = sandbox.settings['PAYMENT_WEBHOOKS'];
-  const response = await fetch(`${sandbox.url}/payments/v1/webhooks/pe_demo/rotate-secret`, {
-    method: 'POST',
+test('tells a page of its gateway, too, that its body is too large', async () => {
+  const { status, headers } = await control('/rotate', { x: 'x'.repeat(3_000_000) }, { origin: testbed.url });
+  expect([status, headers.get('access-control-allow-origin')]).toEqual([413, testbed.url]);
+});
+
+test('a rotation that cannot be kept in the file changes nothing; the page and standard error hear of it', async () => {
+  const publicUrl = 'http://localhost:8080';
+  const secretsFile = join(import.meta.filename, 'sandbox.json');
+  const sandbox = await startSandbox({ publicUrl, secretsFile });
+  const said = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+  onTestFinished(async () => {
+    said.mockRestore();
+    await sandbox.stop();
   });
-  expect([response.status, sandbox.settings['PAYMENT_WEBHOOKS']]).toEqual([500, before]);
+  const before = sandbox.settings['PAYMENT_WEBHOOKS'];
+  for (const [path, allowed] of [
+    ['payments/v1/webhooks/pe_demo/rotate-secret', null],
+    ['control/rotate', publicUrl],
+  ]) {
+    const headers = { origin: publicUrl, 'content-type': 'application/json' };
+    const response = await fetch(`${sandbox.url}/${path}`, { method: 'POST', headers, body: '{}' });
+    expect([response.status, response.headers.get('access-control-allow-origin')]).toEqual([500, allowed]);
+    expect(sandbox.settings['PAYMENT_WEBHOOKS']).toBe(before);
+  }
+  const told = [expect.stringMatching(/^The sandbox failed: Error: EEXIST/)];
+  expect(said.mock.calls).toEqual([told, told]);
 });
 
 test('with a file, its secrets are the same at every start, and as rotated', async () => {
