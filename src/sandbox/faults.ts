@@ -94,10 +94,8 @@ export async function applyFault(
       cut(response, await handle(), act.afterBytes);
       return;
     case 'answer':
-      send(response, {
-        ...act,
-        headers: { 'content-type': act.contentType ?? 'application/json', ...act.headers },
-      });
+      response.setHeader('content-type', act.contentType ?? 'application/json'); // unless `headers` has another
+      send(response, act);
       return;
     case 'delay':
       await clock.sleep(act.ms);

@@ -57,6 +57,12 @@ test('answer replaces the answer of the service', async () => {
   expect(await response.text()).toBe('<p>No.</p>');
 });
 
+test('answer has one content type, however its header is written', async () => {
+  fail({ kind: 'answer', status: 503, headers: { 'Content-Type': 'text/plain' }, body: 'No.' });
+  const { headers } = await fetch(`${sandbox.url}/notes/v1/me`);
+  expect(headers.get('content-type')).toBe('text/plain');
+});
+
 test('delay waits, then handles the request or does something else', async () => {
   fail({ kind: 'delay', ms: 60 });
   fail({ kind: 'delay', ms: 60, act: { kind: 'answer', status: 503, body: '{}' } });
