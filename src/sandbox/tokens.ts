@@ -8,7 +8,7 @@ export interface Tokens<Grant> {
   issue(grant: Grant): string;
   /** What a valid token stands for. */
   find(token: string | undefined): Grant | undefined;
-  /** Makes the tokens issued so far for such a grant invalid; by default all. Returns how many there were. */
+  /** Makes the valid tokens for such a grant invalid; by default all. Returns how many there were. */
   revoke(isMeant?: (grant: Grant) => boolean): number;
   /** The tokens issued so far, valid or not. */
   readonly issued: readonly string[];
@@ -34,7 +34,8 @@ export function createTokens<Grant>(clock: Clock, lifetimeMs: number): Tokens<Gr
   }
 
   function revoke(isMeant: (grant: Grant) => boolean = () => true): number {
-    const meant = [...live].filter(([, { grant }]) => isMeant(grant));
+    const now = clock.now();
+    const meant = [...live].filter(([, { grant, expiresAt }]) => expiresAt > now && isMeant(grant));
     for (const [token] of meant) live.delete(token);
     return meant.length;
   }

@@ -52,6 +52,7 @@ describe('tokens', () => {
     await sandbox.clock.advance(24 * hourMs - 10_000);
     expect((await call('/me')).status).toBe(200);
     await sandbox.clock.advance(10_000);
+    expect(sandbox.notes.revokeTokens()).toBe(0);
     expect((await call('/me')).status).toBe(401);
   });
 
@@ -59,7 +60,7 @@ describe('tokens', () => {
     expect((await askNotes(sandbox, '/notes')).status).toBe(401);
     expect((await askNotes(sandbox, '/notes', { token: 'unknown' })).status).toBe(401);
     expect((await call('/notes')).status).toBe(200);
-    sandbox.notes.revokeTokens();
+    expect(sandbox.notes.revokeTokens()).toBe(1);
     expect((await call('/notes')).status).toBe(401);
     token = await signIn(sandbox, email, 'secret');
     expect((await call('/notes')).status).toBe(200);
