@@ -576,7 +576,7 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     await exactly('Send').click();
     await ui.page.getByText('The gateway answered 401.').waitFor();
     await exactly('Fail').click();
-    await ui.page.getByText('The next request will meet it.').waitFor();
+    await ui.page.getByText('The next request will meet it, or an older fault.').waitFor();
     await exactly('End all faults').click();
     await ui.page.getByText('The services work as usual again.').waitFor();
     await ui.expectAccessible();

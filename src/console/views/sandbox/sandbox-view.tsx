@@ -132,8 +132,8 @@ function FaultForm(): ReactElement {
     const body = { service, act, ...(isOnce && { times: 1 }) };
     void give({ path: '/faults', body }, () =>
       isOnce
-        ? 'The next request will meet it. Reads are tried up to three times, so that it may not show there.'
-        : 'Every request will meet it, until you end it.',
+        ? 'The next request will meet it, or an older fault. Reads are tried up to three times, so that it may not show there.'
+        : 'Every request will meet it, or an older fault, until you end all.',
     );
   }
   const end: Command = { method: 'DELETE', path: '/faults' };
