@@ -213,6 +213,7 @@ function warnOfTracing(given: Environment): readonly string[] {
       ['tracecontext', 'baggage', 'none'],
       'traces are only passed on by tracecontext',
     ),
+    ...warnOfPropagators(given['OTEL_PROPAGATORS']),
   ];
 }
 
@@ -252,6 +253,16 @@ function warnOfRatio(ratio: string | undefined): readonly string[] {
     : [
         `OTEL_TRACES_SAMPLER_ARG is ${ratio}, which is no number from 0 to 1, so that all is traced: ` +
           'write 0.01 for a hundredth',
+      ];
+}
+
+function warnOfPropagators(propagators = ''): readonly string[] {
+  const words = list.parse(propagators.toLowerCase());
+  return words.length === 0 || words.includes('tracecontext') || words.includes('none')
+    ? []
+    : [
+        'OTEL_PROPAGATORS does not have tracecontext, by which traces are passed on all the same: ' +
+          'add it, or write none',
       ];
 }
 

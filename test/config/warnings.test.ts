@@ -245,4 +245,8 @@ test('what OpenTelemetry knows, and the gateway does not, gives a warning', () =
   ]);
   expect(warningsOf({ OTEL_TRACES_EXPORTER: 'OTLP', OTEL_PROPAGATORS: 'tracecontext,baggage' })).toEqual([]);
   expect(warningsOf({ OTEL_TRACES_EXPORTER: 'none', OTEL_PROPAGATORS: 'none' })).toEqual([]);
+  expect(warningsOf({ OTEL_PROPAGATORS: 'Baggage' })).toEqual([
+    'OTEL_PROPAGATORS does not have tracecontext, by which traces are passed on all the same: add it, or write none',
+  ]);
+  expect(warningsOf({ OTEL_PROPAGATORS: 'TraceContext' })).toEqual([]);
 });
