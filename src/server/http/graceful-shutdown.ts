@@ -14,9 +14,10 @@ export interface ShutdownSteps {
 
 /** How long an idle connection stays open, for a request that may be on its way. */
 const graceMs = 500;
-const timeoutMs = 6_500;
+/** Of all that it does; `maxStopMs` of the gateway is longer. */
+const timeoutMs = 7_000;
 /** What is hurried has the rest of the time for its answer. */
-const hurryMs = 5_500;
+const hurryMs = 6_000;
 /** Bounds the accepting: a steady stream of connections must not put off the shutdown. */
 const maxAcceptMs = 2_000;
 /** A turn of the event loop that takes longer did something, meanwhile a connection may have come. */
@@ -74,6 +75,8 @@ export class GracefulShutdown {
    * and closes these; responses that do not finish within some seconds are hurried, then cut off.
    */
   async run(server: Server, { retire, hurry, onCutOff }: ShutdownSteps): Promise<void> {
+    const late = sleep(timeoutMs, true, { ref: false });
+    const hurrying = setTimeout(hurry, hurryMs).unref();
     await this.#acceptPending();
     this.#begun = true;
     clearInterval(this.#sweep);
@@ -87,8 +90,6 @@ export class GracefulShutdown {
     await turn(); // reads requests that have arrived by now, whose connections are not idle then
     server.closeIdleConnections();
     // Responses are looked for only now: a connection that was idle before may have one.
-    const late = sleep(timeoutMs, true, { ref: false });
-    const hurrying = setTimeout(hurry, hurryMs).unref();
     const retired = retire();
     for (let open = this.#unanswered(); open.length > 0; open = this.#unanswered())
       if ((await Promise.race([Promise.all(open.map(ended)), late])) === true) break;

@@ -166,13 +166,24 @@ test('does not hurry responses that finish in time', async () => {
   const asked = ask();
   await arrived;
   const closed = idleClosed(server);
-  const drained = run();
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
+  const drained = run();
   await closed;
   waiting!.end('there');
   await drained;
   expect((await asked).body).toBe('there');
   vi.advanceTimersByTime(60_000);
   expect(hurry).not.toHaveBeenCalled();
+});
+
+test('counts the time until it hurries from its beginning, not once it has accepted what was pending', async () => {
+  const hurry = vi.fn<() => void>();
+  const { run } = await start(() => undefined, hurry);
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const drained = run();
+  vi.advanceTimersByTime(6_000);
+  expect(hurry).toHaveBeenCalledOnce();
+  await drained;
 });
