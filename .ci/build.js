@@ -14,6 +14,7 @@ const settings = [
   'package.json',
   'package-lock.json',
   'tsconfig.json',
+  'LICENSE',
   '.ci/build.js',
   '.ci/bundle.js',
   '.ci/client-package.js',

@@ -14,26 +14,38 @@ import { expect, inject, test } from 'vitest';
 /** A copy of the checkout as `npm ci --omit=dev` leaves it, with the build. */
 function productionCheckout(): string {
   const project = mkdtempSync(join(inject('testDirectory'), 'build-'));
-  const names = ['.ci', 'src', 'docs', 'README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md'];
+  const names = [
+    '.ci',
+    'src',
+    'docs',
+    'README.md',
+    'ARCHITECTURE.md',
+    'CONTRIBUTING.md',
+    'CHANGELOG.md',
+    'LICENSE',
+  ];
   for (const name of [...names, 'package.json', 'package-lock.json', 'tsconfig.json', 'dist/.sources'])
     cpSync(name, join(project, name), { recursive: true });
   return project;
 }
 
-test('without the packages for development, a fresh build is taken, and a stale one names what is missing', () => {
-  const project = productionCheckout();
-  const run = () => {
-    const { status, stdout, stderr } = spawnSync(
-      process.execPath,
-      [join(project, '.ci/build.js'), '--if-stale'],
-      { encoding: 'utf8' },
-    );
-    return [status, stdout, stderr];
-  };
-  expect(run()).toEqual([0, '', '']);
-  writeFileSync(join(project, 'src/main.ts'), '// changed');
-  expect(run()).toEqual([1, 'Building …\n', expect.stringContaining('npm ci --include=dev')]);
-});
+test.each(['src/main.ts', 'LICENSE'])(
+  'without the packages for development, a fresh build is taken, and one of another %s names what is missing',
+  (changed) => {
+    const project = productionCheckout();
+    const run = () => {
+      const { status, stdout, stderr } = spawnSync(
+        process.execPath,
+        [join(project, '.ci/build.js'), '--if-stale'],
+        { encoding: 'utf8' },
+      );
+      return [status, stdout, stderr];
+    };
+    expect(run()).toEqual([0, '', '']);
+    writeFileSync(join(project, changed), '// changed');
+    expect(run()).toEqual([1, 'Building …\n', expect.stringContaining('npm ci --include=dev')]);
+  },
+);
 
 test('an old Node.js is told which is needed before it meets what it does not know', () => {
   const versions = "{ value: { ...process.versions, node: '18.20.4' } }";
@@ -48,7 +60,7 @@ test('an old Node.js is told which is needed before it meets what it does not kn
 
 test('a build that fails leaves the one before as it was', () => {
   const project = mkdtempSync(join(inject('testDirectory'), 'build-'));
-  for (const name of ['.ci', 'package.json', 'package-lock.json', 'tsconfig.json'])
+  for (const name of ['.ci', 'package.json', 'package-lock.json', 'tsconfig.json', 'LICENSE'])
     cpSync(name, join(project, name), { recursive: true });
   symlinkSync(resolve('node_modules'), join(project, 'node_modules'));
   mkdirSync(join(project, 'src'));
