@@ -1,7 +1,7 @@
-import { getOperationAST, OperationTypeNode, parse } from 'graphql';
+import { getOperationAST, OperationTypeNode, parse, type OperationDefinitionNode } from 'graphql';
 import type { GraphiQLProps } from 'graphiql';
 import { createClient, TerminatedCloseEvent } from 'graphql-ws';
-import { cursorOf, takesAfter } from '../../client/core/document.js';
+import { cursorOf } from '../../client/core/document.js';
 import { Liveness, pingEveryMs } from '../../client/core/liveness.js';
 import type { Change } from '../../client/core/page.js';
 import { createPauses } from '../../client/core/pause.js';
@@ -22,25 +22,39 @@ type Headers = Readonly<Record<string, string>>;
  */
 export function createFetcher(session: SessionHooks): Fetcher {
   const run = (typed: Operation, { headers = {} }: { readonly headers?: Headers } = {}) => {
-    const { operation, type } = selected(typed);
+    const { operation, type, resumes } = selected(typed);
     return type === OperationTypeNode.SUBSCRIPTION
-      ? subscribe(operation, headers, session)
+      ? subscribe(operation, resumes, headers, session)
       : ask(operation, headers, type, session);
   };
   return run as Fetcher; // the type wants instances of GraphQLError, but GraphiQL only prints them
 }
 
-/** The operation to run, and its type if that can be determined. */
-function selected(typed: Operation): { readonly operation: Operation; readonly type?: Type } {
+interface Selected {
+  readonly operation: Operation;
+  /** Undefined if it cannot be determined. */
+  readonly type: Type;
+  /** Whether it declares `$after`, so that a subscription can go on after a cursor. */
+  readonly resumes: boolean;
+}
+
+/** The operation to run, and what the editor says of it. */
+export function selected(typed: Operation): Selected {
   try {
     const document = parse(typed.query);
     const named = getOperationAST(document, typed.operationName);
-    if (named) return { operation: typed, type: named.operation };
+    if (named) return described(typed, named);
     // Just after a change of tabs GraphiQL still passes the name of the other tab's operation.
-    return { operation: { ...typed, operationName: null }, type: getOperationAST(document)?.operation };
+    return described({ ...typed, operationName: null }, getOperationAST(document));
   } catch {
-    return { operation: typed }; // the gateway will say what is wrong with it
+    return described(typed); // the gateway will say what is wrong with it
   }
+}
+
+function described(operation: Operation, definition?: OperationDefinitionNode | null): Selected {
+  const variables = definition?.variableDefinitions ?? [];
+  const resumes = variables.some(({ variable }) => variable.name.value === 'after');
+  return { operation, type: definition?.operation, resumes };
 }
 
 /** When the run is stopped, its answer is dropped: a query is aborted, a mutation still completes. */
@@ -77,10 +91,14 @@ function isOnlySigning({ data }: Answer): boolean {
  * a subscription that has `$after`, and the `cursor` of an update, goes on after it by itself; any other would miss what
  * happened meanwhile, and ends.
  */
-function subscribe(operation: Operation, headers: Headers, session: SessionHooks): AsyncIterable<Answer> {
+function subscribe(
+  operation: Operation,
+  resumes: boolean,
+  headers: Headers,
+  session: SessionHooks,
+): AsyncIterable<Answer> {
   /** Sent again, with the last cursor, by each new connection. */
   const variables: Record<string, unknown> = { ...operation.variables };
-  const resumes = takesAfter(operation.query);
   forgetMessages();
   const pauses = createPauses();
   const liveness = new Liveness(() => client.terminate());
