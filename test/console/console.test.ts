@@ -145,6 +145,7 @@ describe.skipIf(skipBrowserTests)('the console (needs Chromium)', () => {
       shipment: { id: 'shp_early' },
     });
     await ui.page.getByText('Out of order').waitFor();
+    expect(await first()).toContain('shp_moving');
     await ui.expectAccessible();
     await ui.page.goBack();
     await expect.poll(() => ui.page.getByRole('heading', { name: 'shp_early' }).count(), soon).toBe(0);

@@ -27,11 +27,13 @@ export interface Pages<Row> {
   readonly change: (act: Change<Row>) => void;
 }
 
-type Change<Row> = (rows: readonly Row[]) => readonly Row[];
+/** Is also given `end`, the last row that the gateway gave, if there is more after that. */
+type Change<Row> = (rows: readonly Row[], end: Row | undefined) => readonly Row[];
 
 interface State<Row> {
   readonly rows: readonly Row[];
   readonly after: string | undefined;
+  readonly end: Row | undefined;
   readonly hasMore: boolean;
   readonly loading: boolean;
   readonly error: GatewayError | undefined;
@@ -42,6 +44,7 @@ interface State<Row> {
 const begun = {
   rows: [],
   after: undefined,
+  end: undefined,
   hasMore: true,
   loading: false,
   error: undefined,
@@ -123,7 +126,7 @@ function useRetry(error: GatewayError | undefined, retry: () => void): void {
 }
 
 function changed<Row>(state: State<Row>, acts: readonly Change<Row>[]): State<Row> {
-  return { ...state, rows: acts.reduce((rows, act) => act(rows), state.rows) };
+  return { ...state, rows: acts.reduce((rows, act) => act(rows, state.end), state.rows) };
 }
 
 function withPage<Row extends { readonly id: string }>(
@@ -136,6 +139,7 @@ function withPage<Row extends { readonly id: string }>(
   return {
     rows: [...before, ...nodes.filter(({ id }) => !known.has(id))],
     after: pageInfo.endCursor ?? undefined,
+    end: pageInfo.hasNextPage ? nodes.at(-1) : undefined,
     hasMore: pageInfo.hasNextPage,
     loading: false,
     error: undefined,
