@@ -10,7 +10,8 @@ interface Listed {
 describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', () => {
   const ui = useConsole({ PAYMENT_TIMESTAMP_TOLERANCE_SECONDS: '7200' });
   const exactly = (name: string) => ui.page.getByRole('button', { name, exact: true });
-  const isFocused = (name: string) => exactly(name).evaluate((button) => button === document.activeElement);
+  const hasFocus = (element: Element) => element === document.activeElement;
+  const isFocused = (name: string) => exactly(name).evaluate(hasFocus);
 
   /** Holds back requests with this text until what is returned is called. */
   async function hold(text: string): Promise<() => void> {
@@ -29,8 +30,19 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     await ui.page.getByLabel('Text').fill('x'.repeat(10_001));
     await ui.page.getByText('10,001 of 10,000 characters').waitFor();
     await exactly('Create').click();
-    await expect.poll(() => ui.page.getByLabel('Text').getAttribute('aria-invalid'), soon).toBe('true');
-    await ui.page.getByLabel('Text').fill('short');
+    const text = ui.page.getByLabel('Text');
+    await expect.poll(() => text.getAttribute('aria-invalid'), soon).toBe('true');
+    await expect.poll(() => text.evaluate(hasFocus), soon).toBe(true);
+    const fault = await ui.page.getByRole('alert').elementHandle();
+    await exactly('Create').click();
+    await expect.poll(() => fault?.evaluate((shown) => shown.isConnected), soon).toBe(false);
+    await expect.poll(() => text.evaluate(hasFocus), soon).toBe(true); // it is said once more
+    await text.fill('short');
+    await ui.page.route('**/graphql', (route) => route.abort());
+    await exactly('Create').click();
+    await ui.page.locator('.form .problem').waitFor();
+    expect(await text.getAttribute('aria-invalid')).toBe(null);
+    await ui.page.unroute('**/graphql');
     await ui.page.getByLabel('Tags').fill('console, tests');
     await exactly('Create').click();
     await exactly('Save').waitFor();
@@ -39,7 +51,10 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     await ui.page.getByText('Saved.').waitFor();
     await ui.page.getByLabel('Title').fill('From the console, and more');
     expect(await ui.page.getByText('Saved.').count()).toBe(0);
-    await ui.page.getByLabel('With (e-mail)').fill(other.email);
+    await exactly('Share').click();
+    const email = ui.page.getByLabel('With (e-mail)');
+    await expect.poll(() => email.evaluate(hasFocus), soon).toBe(true);
+    await email.fill(other.email);
     await exactly('Share').click();
     await ui.page.getByText(`Shared with ${other.email}.`).waitFor();
     await ui.expectAccessible();
@@ -363,6 +378,7 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     await exactly('Book').click();
     const participant = ui.page.getByLabel('Participant 1');
     await expect.poll(() => participant.getAttribute('aria-invalid'), soon).toBe('true');
+    await expect.poll(() => participant.evaluate(hasFocus), soon).toBe(true);
     await ui.expectAccessible();
     await participant.fill('Patient/42');
     ui.testbed.sandbox.faults.add({

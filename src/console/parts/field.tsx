@@ -1,9 +1,26 @@
-import { createContext, use, useId, type ReactElement, type ReactNode } from 'react';
+import {
+  createContext,
+  use,
+  useEffect,
+  useId,
+  useRef,
+  useState,
+  type ReactElement,
+  type ReactNode,
+} from 'react';
 import type { ErrorPartsFragment } from '../generated/index.js';
 import { sentence } from './words.js';
 
 /** What the gateway says is wrong with a form, each below the field at its path. */
 export type UserErrors = readonly ErrorPartsFragment[];
+
+/** What is wrong with a form, of which the first field that is at fault gets the focus then. */
+export function useUserErrors() {
+  const form = useRef<HTMLFormElement>(null);
+  const [errors, setErrors] = useState<UserErrors>([]);
+  useEffect(() => form.current?.querySelector<HTMLElement>('[aria-invalid]')?.focus(), [errors]);
+  return { form, errors, setErrors };
+}
 
 /** Whether the controls of a form can only be read: what is typed while something new is made would be lost with the form. */
 export const Locked = createContext(false);

@@ -8,7 +8,14 @@ import {
   type ParticipantStatus,
 } from '../../generated/index.js';
 import { useDraft } from '../../parts/draft.js';
-import { ChoiceField, Field, Locked, OtherErrors, type UserErrors } from '../../parts/field.js';
+import {
+  ChoiceField,
+  Field,
+  Locked,
+  OtherErrors,
+  useUserErrors,
+  type UserErrors,
+} from '../../parts/field.js';
 import { Problem } from '../../parts/problem.js';
 import { tomorrowAt, withOffset } from './week.js';
 
@@ -34,7 +41,7 @@ export function BookingForm({ booked, leave }: BookingFormProps): ReactElement {
     status: 'BOOKED',
     participants: [{ reference: 'Patient/', status: 'ACCEPTED' }],
   });
-  const { book, errors, busy, error } = useBooking(booked, leave);
+  const { book, form, errors, busy, error } = useBooking(booked, leave);
   useUnsaved(draft.isChanged);
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
@@ -47,7 +54,7 @@ export function BookingForm({ booked, leave }: BookingFormProps): ReactElement {
     ...draft.values.participants.map((_, index) => referencePath(index)),
   ];
   return (
-    <form className="form" onSubmit={submit} noValidate>
+    <form className="form" ref={form} onSubmit={submit} noValidate>
       <h2>Book an appointment</h2>
       <Locked value={busy}>
         <BookingFields draft={draft} errors={errors} />
@@ -202,7 +209,7 @@ interface Booking {
 /** Books under one key as long as the input stays the same, so that a second click cannot book twice. */
 function useBooking(booked: BookingFormProps['booked'], leave: BookingFormProps['leave']) {
   const { run, busy, error } = useMutation(CreateAppointmentDocument);
-  const [errors, setErrors] = useState<UserErrors>([]);
+  const { form, errors, setErrors } = useUserErrors();
   const isShown = useIsShown();
   const [attempt, setAttempt] = useState({ of: '', key: '' });
 
@@ -219,6 +226,7 @@ function useBooking(booked: BookingFormProps['booked'], leave: BookingFormProps[
     const of = JSON.stringify(input);
     const idempotencyKey = attempt.of === of ? attempt.key : newKey();
     setAttempt({ of, key: idempotencyKey });
+    setErrors([]);
     const payload = (await run({ input: { ...input, idempotencyKey } }))?.createAppointment;
     if (!payload) return;
     setErrors(payload.errors);
@@ -226,7 +234,7 @@ function useBooking(booked: BookingFormProps['booked'], leave: BookingFormProps[
     booked();
     if (isShown()) leave(payload.appointment);
   }
-  return { book, errors, busy, error };
+  return { book, form, errors, busy, error };
 }
 
 /** Not `randomUUID`, which browsers offer only at https and loopback addresses. */

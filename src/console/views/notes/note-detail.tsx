@@ -8,7 +8,7 @@ import {
   type NoteRowFragment,
 } from '../../generated/index.js';
 import { useDraft } from '../../parts/draft.js';
-import { Field, Locked, OtherErrors, type UserErrors } from '../../parts/field.js';
+import { Field, Locked, OtherErrors, useUserErrors, type UserErrors } from '../../parts/field.js';
 import { KeepIt } from '../../parts/keep-it.js';
 import { Problem } from '../../parts/problem.js';
 import { Moment } from '../../parts/times.js';
@@ -59,14 +59,14 @@ function NoteForm({ note, changed, leave }: NoteDetailProps): ReactElement {
     isPinned: note?.isPinned ?? false,
   });
   const { title, content, tags, isPinned } = draft.values;
-  const { save, errors, isSaved, busy, error } = useSave(note, draft, changed, leave);
+  const { save, form, errors, isSaved, busy, error } = useSave(note, draft, changed, leave);
   useUnsaved(draft.isChanged);
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     if (!busy) void save();
   };
   return (
-    <form className="form" onSubmit={submit} noValidate>
+    <form className="form" ref={form} onSubmit={submit} noValidate>
       <Locked value={!note && (busy || isSaved)}>
         <Field label="Title" path="title" errors={errors}>
           {(state) => (
@@ -168,11 +168,12 @@ function useSave(
   const create = useMutation(CreateNoteDocument);
   const update = useMutation(UpdateNoteDocument);
   const isShown = useIsShown();
-  const [errors, setErrors] = useState<UserErrors>([]);
+  const { form, errors, setErrors } = useUserErrors();
   const [isSaved, setSaved] = useState(false);
 
   async function save(): Promise<void> {
     setSaved(false);
+    setErrors([]);
     const payload = note
       ? (await update.run({ input: { id: note.id, ...changes(kept, values) } }))?.updateNote
       : (await create.run({ input: inputOf(values) }))?.createNote;
@@ -184,7 +185,8 @@ function useSave(
     changed();
     if (!note && isShown()) leave(payload.note.id);
   }
-  return { save, errors, isSaved, busy: create.busy || update.busy, error: create.error ?? update.error };
+  const busy = create.busy || update.busy;
+  return { save, form, errors, isSaved, busy, error: create.error ?? update.error };
 }
 
 function inputOf({ tags, ...values }: Draft) {
@@ -223,6 +225,7 @@ function DeleteButton({ noteId, changed, leave }: DeleteButtonProps): ReactEleme
   async function act(): Promise<void> {
     if (busy) return;
     if (!isSure) return setSure(true);
+    setErrors([]);
     const payload = (await run({ input: { id: noteId } }))?.deleteNote;
     setErrors(payload?.errors ?? []);
     if (!payload?.deletedNoteId) return undefined;

@@ -1,7 +1,7 @@
 import { useState, type ReactElement, type SubmitEvent } from 'react';
 import { useMutation } from '../../data/use-mutation.js';
 import { ShareNoteDocument, type SharePermission } from '../../generated/index.js';
-import { Field, OtherErrors, type UserErrors } from '../../parts/field.js';
+import { Field, OtherErrors, useUserErrors } from '../../parts/field.js';
 import { Problem } from '../../parts/problem.js';
 
 const permissions: readonly (readonly [SharePermission, string])[] = [
@@ -15,13 +15,14 @@ export function ShareForm({ noteId }: { readonly noteId: string }): ReactElement
   const { run, busy, error } = useMutation(ShareNoteDocument);
   const [email, setEmail] = useState('');
   const [permission, setPermission] = useState<SharePermission>('READ');
-  const [errors, setErrors] = useState<UserErrors>([]);
+  const { form, errors, setErrors } = useUserErrors();
   const [sharedWith, setSharedWith] = useState<string>();
 
   async function share(event: SubmitEvent): Promise<void> {
     event.preventDefault();
     if (busy) return;
     setSharedWith(undefined);
+    setErrors([]);
     const payload = (await run({ input: { id: noteId, email, permission } }))?.shareNote;
     if (!payload) return;
     setErrors(payload.errors);
@@ -29,7 +30,7 @@ export function ShareForm({ noteId }: { readonly noteId: string }): ReactElement
   }
 
   return (
-    <form className="form" onSubmit={(event) => void share(event)} noValidate>
+    <form className="form" ref={form} onSubmit={(event) => void share(event)} noValidate>
       <h3>Share</h3>
       <div className="form-row">
         <Field label="With (e-mail)" path="email" errors={errors}>
