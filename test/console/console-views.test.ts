@@ -448,6 +448,11 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     for (let at = 0; at < 90; at += 1) await webhooks.emitShipment({ signature: 'wrong' });
     await ui.page.reload();
     await read.first().waitFor();
+    const list = ui.page.locator('.virtual');
+    const row = list.locator('.row').first();
+    await row.focus();
+    await list.evaluate((box) => box.scrollTo({ top: 3_000 }));
+    await expect.poll(() => list.evaluate(hasFocus), soon).toBe(true); // its row is gone
     const unknown = `#/webhooks/${encodeURIComponent(`${new Date().toISOString()} STORED`)}`;
     await ui.open(unknown);
     await ui.page.getByText('This delivery is not among those loaded.').waitFor();

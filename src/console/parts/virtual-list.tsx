@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState, type ReactElement, type ReactNode } from 'react';
+import { useEffect, useLayoutEffect, useRef, useState, type ReactElement, type ReactNode } from 'react';
 
 interface VirtualListProps<Row> {
   readonly rows: readonly Row[];
@@ -21,6 +21,7 @@ export function VirtualList<Row>(props: VirtualListProps<Row>): ReactElement {
   const { rows, rowHeight, label, keyOf, render, onEnd, onTop, footer } = props;
   const box = useRef<HTMLDivElement>(null);
   const { top, height, measure } = useWindow(box);
+  const focus = useFocusWithin(box);
   const first = Math.max(0, Math.floor(top / rowHeight) - spare);
   const last = Math.min(rows.length, Math.ceil((top + height) / rowHeight) + spare);
   const isAtEnd = last >= rows.length;
@@ -30,7 +31,7 @@ export function VirtualList<Row>(props: VirtualListProps<Row>): ReactElement {
   }, [isAtEnd, onEnd, rows.length]);
   useEffect(() => onTop?.(isAtTop), [isAtTop, onTop]);
   return (
-    <div className="virtual" ref={box} onScroll={measure} tabIndex={-1}>
+    <div className="virtual" ref={box} onScroll={measure} tabIndex={-1} {...focus}>
       <ul aria-label={label} style={{ height: rows.length * rowHeight }}>
         {rows.slice(first, last).map((row, index) => (
           <li
@@ -63,4 +64,17 @@ function useWindow(box: { readonly current: HTMLDivElement | null }) {
     return () => observer.disconnect();
   }, []);
   return { top, height, measure };
+}
+
+/** Gives the box the focus of a part of it that goes, as a row that is scrolled out of sight does. */
+function useFocusWithin(box: { readonly current: HTMLDivElement | null }) {
+  const isWithin = useRef(false);
+  useLayoutEffect(() => {
+    if (isWithin.current && document.activeElement === document.body)
+      box.current?.focus({ preventScroll: true });
+  });
+  return {
+    onFocus: (): void => void (isWithin.current = true),
+    onBlur: (): void => void (isWithin.current = false),
+  };
 }
