@@ -38,6 +38,7 @@ export function EntityList<Row extends { readonly id: string }>(props: EntityLis
       )}
       <VirtualList
         rows={pages.rows}
+        hasMore={pages.hasMore}
         rowHeight={rowHeight}
         label={label}
         keyOf={({ id }) => id}

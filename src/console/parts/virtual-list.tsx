@@ -2,6 +2,8 @@ import { useEffect, useLayoutEffect, useRef, useState, type ReactElement, type R
 
 interface VirtualListProps<Row> {
   readonly rows: readonly Row[];
+  /** Whether there are more than these. */
+  readonly hasMore: boolean;
   readonly rowHeight: number;
   readonly label: string;
   readonly keyOf: (row: Row) => string;
@@ -18,7 +20,7 @@ const spare = 8;
 
 /** A list of rows of one height, of which only those in sight are in the page. */
 export function VirtualList<Row>(props: VirtualListProps<Row>): ReactElement {
-  const { rows, rowHeight, label, keyOf, render, onEnd, onTop, footer } = props;
+  const { rows, hasMore, rowHeight, label, keyOf, render, onEnd, onTop, footer } = props;
   const box = useRef<HTMLDivElement>(null);
   const { top, height, measure } = useWindow(box);
   const focus = useFocusWithin(box);
@@ -36,7 +38,7 @@ export function VirtualList<Row>(props: VirtualListProps<Row>): ReactElement {
         {rows.slice(first, last).map((row, index) => (
           <li
             key={keyOf(row)}
-            aria-setsize={rows.length}
+            aria-setsize={hasMore ? -1 : rows.length}
             aria-posinset={first + index + 1}
             style={{ transform: `translateY(${(first + index) * rowHeight}px)`, height: rowHeight }}
           >
