@@ -96,6 +96,7 @@ describe.skipIf(skipBrowserTests)('the explorer (needs Chromium)', () => {
       await explorer.page.getByLabel('Show Messages').click();
       const messages = explorer.page.getByRole('region', { name: 'Messages' });
       const latest = messages.getByRole('listitem').first();
+      expect(await messages.locator('pre').count()).toBe(0);
       await latest.click();
       await expect.poll(() => latest.innerText(), soon).toContain('"shipmentId": "shp_104"');
       expect(await latest.locator('time').innerText()).toMatch(/^\d\d:\d\d:\d\d\.\d{3}$/);

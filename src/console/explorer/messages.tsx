@@ -1,6 +1,7 @@
 import type { ReactElement } from 'react';
 import type { GraphiQLPlugin } from '@graphiql/react';
 import { createStore, useStore } from '../data/store.js';
+import { Disclosure } from '../parts/disclosure.js';
 import { Icon } from '../parts/icons.js';
 import type { Answer } from './session/gateway.js';
 
@@ -48,12 +49,17 @@ function Messages(): ReactElement {
       <ol>
         {kept.map(({ number, at, answer }) => (
           <li key={number}>
-            <details>
-              <summary>
-                <time dateTime={at.toISOString()}>{clockTime.format(at)}</time> {summaryOf(number, answer)}
-              </summary>
-              <pre>{JSON.stringify(answer, null, 2)}</pre>
-            </details>
+            <Disclosure
+              className="message"
+              summary={
+                <>
+                  <time dateTime={at.toISOString()}>{clockTime.format(at)}</time> {summaryOf(number, answer)}
+                </>
+              }
+              beginsOpen={false}
+            >
+              {() => <pre>{JSON.stringify(answer, null, 2)}</pre>}
+            </Disclosure>
           </li>
         ))}
       </ol>
