@@ -1,7 +1,5 @@
 import { msOf } from '../../data/instant.js';
 
-const dayMs = 86_400_000;
-
 /** The Monday of a day's week, at midnight here. */
 export function weekOf(day: Date): Date {
   const monday = new Date(day.getFullYear(), day.getMonth(), day.getDate());
@@ -53,5 +51,5 @@ export function withOffset(local: string): string {
 /** Tomorrow at an hour, as a form has it. */
 export function tomorrowAt(hour: number, minute = 0): string {
   const clock = [hour, minute].map((part) => String(part).padStart(2, '0')).join(':');
-  return `${dayName(new Date(Date.now() + dayMs))}T${clock}`;
+  return `${dayName(addDays(new Date(), 1))}T${clock}`;
 }
