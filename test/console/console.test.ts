@@ -287,9 +287,12 @@ describe.skipIf(skipBrowserTests)('the console (needs Chromium)', () => {
     expect([subscribed, running.size]).toEqual([2, 1]);
   });
 
-  test('says which grant a view needs', async () => {
+  test('says which grant a view needs, on a phone also to who has a long address', async () => {
+    const email = `${'somebody.'.repeat(9)}else@example.com`;
+    ui.testbed.sandbox.notes.addUser({ ...other, email });
+    await ui.page.setViewportSize({ width: 360, height: 740 });
     await ui.page.goto(ui.testbed.url);
-    await ui.signIn(other.email, other.password);
+    await ui.signIn(email, other.password);
     await ui.button('Sign out').waitFor();
     for (const [view, grant] of [
       ['#/shipments', 'shipments:read'],
@@ -298,6 +301,7 @@ describe.skipIf(skipBrowserTests)('the console (needs Chromium)', () => {
       await ui.page.goto(`${ui.testbed.url}/${view}`);
       await expect.poll(() => ui.page.getByText(grant, { exact: true }).count(), soon).toBe(1);
       await ui.expectAccessible();
+      expect(await ui.tooWide()).toEqual([]);
     }
     await ui.page.goto(`${ui.testbed.url}/#/appointments/new`);
     await ui.page.locator('.split-detail').getByText('appointments:write').waitFor();
