@@ -544,6 +544,17 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     await expect
       .poll(() => ui.page.getByLabel('Address to register for pe_demo').inputValue(), soon)
       .toContain('/webhooks/payments/pe_demo');
+    const copied = ui.page.locator('.copy').last().getByRole('status');
+    for (const [outcome, told] of [
+      ['resolve', 'Copied.'],
+      ['reject', 'It could not be copied.'],
+    ] as const) {
+      await ui.page.evaluate((settles) => {
+        navigator.clipboard.writeText = () => Promise[settles]();
+      }, outcome);
+      await ui.page.locator('.copy').last().getByRole('button').click();
+      await expect.poll(() => copied.innerText(), soon).toBe(told);
+    }
     await exactly('Rotate the secret').click();
     await exactly('Keep it').press('Enter');
     expect(await isFocused('Rotate the secret')).toBe(true);

@@ -75,14 +75,17 @@ function EndpointCard({ endpoint, rotated }: EndpointCardProps): ReactElement {
 }
 
 function CopyField({ label, value }: { readonly label: string; readonly value: string }): ReactElement {
-  const [isCopied, setCopied] = useState(false);
+  /** Undefined until that is known. */
+  const [isCopied, setCopied] = useState<boolean>();
   /** There is none at an address that is neither https nor loopback; the text is selected when it gets the focus. */
   const clipboard = navigator.clipboard as Clipboard | undefined;
-  const copy = (): void =>
-    void clipboard?.writeText(value).then(
+  const copy = (): void => {
+    setCopied(undefined); // so that the same one is said once more
+    clipboard?.writeText(value).then(
       () => setCopied(true),
-      () => undefined,
+      () => setCopied(false),
     );
+  };
   return (
     <div className="copy">
       <input
@@ -93,9 +96,15 @@ function CopyField({ label, value }: { readonly label: string; readonly value: s
         onFocus={({ target }) => target.select()}
       />
       {clipboard && (
-        <button className="button small" type="button" onClick={copy}>
-          {isCopied ? 'Copied' : 'Copy'}
-        </button>
+        <>
+          <button className="button small" type="button" onClick={copy}>
+            Copy
+          </button>
+          <span role="status" className={isCopied === false ? 'fault' : 'quiet small'}>
+            {isCopied === true && 'Copied.'}
+            {isCopied === false && 'It could not be copied.'}
+          </span>
+        </>
       )}
     </div>
   );
