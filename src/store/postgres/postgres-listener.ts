@@ -1,6 +1,7 @@
 import { Client } from 'pg';
 import type { Logger } from 'pino';
 import { growingPauses, retry } from '../../lib/async/retry.js';
+import { hangUp } from './hang-up.js';
 import { prepareConnection } from './postgres-connection.js';
 import type { PrimaryFinder } from './primary-finder.js';
 import type { TimelineFence } from './timeline.js';
@@ -28,7 +29,7 @@ async function connect({ finder, fence }: ListenerServer, notifications: Notific
     await client.query(channels.map((channel) => `listen ${channelName(channel)}`).join('; '));
     return client;
   } catch (error) {
-    await client.end().catch(() => undefined);
+    await hangUp(client);
     throw error;
   }
 }
@@ -62,7 +63,7 @@ export async function startListener(server: ListenerServer, notifications: Notif
       if (stopped) return;
       log.warn('lost the connection that listens for database notifications');
       client = (await reconnect()) ?? client;
-      if (stopped) return client.end();
+      if (stopped) return hangUp(client);
       log.info('listening for database notifications again');
       for (const channel of channels) notifications.emit(channel, '');
     }
@@ -72,14 +73,14 @@ export async function startListener(server: ListenerServer, notifications: Notif
   // A peer that vanished without closing the connection is noticed only by a query.
   const heartbeat = setInterval(() => {
     const asked = client;
-    asked.query('select 1').catch(() => asked.end().catch(() => undefined));
+    asked.query('select 1').catch(() => hangUp(asked));
   }, heartbeatMs).unref();
 
   return {
     async stop(): Promise<void> {
       stopped = true;
       clearInterval(heartbeat);
-      await client.end();
+      await hangUp(client);
     },
   };
 }

@@ -1,4 +1,5 @@
 import { DatabaseError, type Client, type ClientBase } from 'pg';
+import { hangUp } from './hang-up.js';
 
 /** A server that must be neither written to nor read from, although it answers. */
 export class UnfitServer extends Error {
@@ -80,9 +81,8 @@ export class TimelineFence {
     for (const client of this.#held.keys()) this.#end(client);
   }
 
-  /** With a statement in progress this destroys the socket, so that nobody waits for a server that is mute. */
   #end(client: ClientBase): void {
     this.#held.delete(client);
-    void (client as Client).end().catch(() => undefined);
+    void hangUp(client as Client);
   }
 }
