@@ -12,6 +12,7 @@ import type { Logger } from 'pino';
 import { growingPauses, retry } from '../../lib/async/retry.js';
 import { digest } from '../../lib/sealer.js';
 import { transactionEnded } from '../sql/parameters.js';
+import { hangUp } from './hang-up.js';
 import { bind } from './postgres-bind.js';
 import type { PrimaryFinder } from './primary-finder.js';
 import { indexTimeoutMs } from './time-limits.js';
@@ -103,8 +104,13 @@ function clientOf(finder: PrimaryFinder): typeof Client {
 
 function createPool(options: Omit<Pools, 'reading' | 'writing'>, max: number, log: Logger): Pool {
   const { finder, fence, arePooled } = options;
-  // pg-pool awaits the promise, although its types do not say so, and has no timeout of its own for it.
-  const prepareClient = (client: ClientBase): unknown => prepareConnection(client, fence);
+  // pg-pool awaits the promise, although its types do not say so, and has no timeout of its own for it, nor for the end of
+  // a connection where it rejects.
+  const prepareClient = (client: ClientBase): unknown =>
+    prepareConnection(client, fence).catch(async (error: unknown) => {
+      await hangUp(client as Client);
+      throw error;
+    });
   const pool = new Pool({
     connectionTimeoutMillis: connectTimeoutMs,
     max,
