@@ -14,15 +14,14 @@ export interface LeaseOptions {
   readonly ttlMs: number;
   /** Aborts waiting for the lease; work that has begun is not interrupted. */
   readonly signal?: AbortSignal;
-  /** How often to try for it, on average. */
-  readonly pollMs?: number;
   /** Work that takes longer is taken to hang: its lease is no longer renewed. Infinity for what never ends by itself. */
   readonly maxWorkMs?: number;
   /** Called when somebody else has the lease, or may take it: the holder had stood still. */
   readonly onLost?: () => void;
 }
 
-const defaultPollMs = 50;
+/** How often to try for it, on average. */
+const pollMs = 50;
 /** How many times per `ttlMs` a lease is renewed while the work goes on. */
 const renewalsPerTtl = 3;
 const defaultMaxWorkMs = 60_000;
@@ -91,15 +90,27 @@ export async function withLease<Result>(
   options: LeaseOptions,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  const { signal, pollMs = defaultPollMs } = options;
-  const rowKey = keyText(key);
-  const holder = randomUUID();
-  while (!(await take(database, rowKey, holder, options))) {
+  const { signal } = options;
+  for (;;) {
+    const done = await tryLease(database, key, options, work);
+    if (done) return done.result;
     await pause(pollMs * (0.5 + Math.random()), undefined, { signal });
   }
+}
+
+/** As `withLease`, but waits for nobody: undefined if somebody else holds the lease. */
+export async function tryLease<Result>(
+  database: Database,
+  key: string,
+  options: LeaseOptions,
+  work: () => Promise<Result>,
+): Promise<{ readonly result: Result } | undefined> {
+  const rowKey = keyText(key);
+  const holder = randomUUID();
+  if (!(await take(database, rowKey, holder, options))) return undefined;
   const release = keep(database, rowKey, holder, options);
   try {
-    return await work();
+    return { result: await work() };
   } finally {
     release();
     await database.kysely
@@ -133,6 +144,6 @@ export async function leaseReleased(
   const first = await currentHolder();
   if (first === undefined) return;
   begun?.();
-  do await pause(defaultPollMs * (0.5 + Math.random()));
+  do await pause(pollMs * (0.5 + Math.random()));
   while ((await currentHolder()) === first);
 }

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { leaseReleased, withLease } from '../../src/store/leases.js';
+import { leaseReleased, tryLease, withLease } from '../../src/store/leases.js';
 import type { Database } from '../../src/store/database.js';
 import { engines } from '../support/engines.js';
 import { createTestFile } from '../support/sqlite.js';
@@ -28,6 +28,15 @@ describe.each(engines)('leases on %s', (_, freshUrl) => {
     );
     expect(done).toEqual(Array.from({ length: 6 }, () => 1));
     expect(greatest).toBe(1);
+  });
+
+  test('are not waited for by those who only try', async () => {
+    const database = await open(await freshUrl());
+    const tryOnce = () => tryLease(database, 'token', options, async () => 'done');
+    await withLease(database, 'token', options, async () => {
+      expect(await tryOnce()).toBeUndefined();
+    });
+    expect(await tryOnce()).toEqual({ result: 'done' });
   });
 
   test('on different keys do not block each other', async () => {

@@ -3,7 +3,7 @@ import { OutageLog } from '../../lib/telemetry/outage-log.js';
 import type { Sealer } from '../../lib/sealer.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import type { Database } from '../../store/database.js';
-import { withLease } from '../../store/leases.js';
+import { tryLease } from '../../store/leases.js';
 import type { Log } from '../log/log.js';
 import { positionOf } from '../log/log-position.js';
 import { findEnd } from '../log/log-end.js';
@@ -24,6 +24,7 @@ const leaseMs = 4_000;
 const bidMs = 3_000;
 const pollMs = 1_000;
 const pageSize = 128;
+const taken = 'another replica relays events now';
 
 /**
  * Publishes what is committed to the log from now on, one process at a time, by a lease. Each message says which one it
@@ -44,24 +45,26 @@ export class Publisher {
   /** Does so over this stream until `signal` is aborted. Never rejects: it tries again. */
   async run(stream: NatsStream, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const lost = new AbortController();
-      const lease = {
-        ttlMs: leaseMs,
-        pollMs: bidMs,
-        maxWorkMs: Infinity,
-        signal,
-        onLost: () => lost.abort(),
-      };
-      const ended = AbortSignal.any([signal, lost.signal]);
-      try {
-        await withLease(this.#options.database, 'relay', lease, () => this.#publishUntil(ended, stream));
-      } catch (error) {
-        if (signal.aborted) return;
-        this.#outage.down(error);
-      }
+      // A bid fails only with the database, which is not the relay's to tell.
+      const hasTried = await this.#bid(stream, signal).catch(() => false);
       // Also after the log was replaced, or the lease was lost: whatever it finds, it does not spin.
-      await pause(pollMs, undefined, { signal, ref: false }).catch(() => undefined);
+      const ms = hasTried ? pollMs : bidMs * (0.5 + Math.random());
+      await pause(ms, undefined, { signal, ref: false }).catch(() => undefined);
     }
+  }
+
+  /** Publishes, unless another replica does. Resolves with whether it has tried: if that failed, it was told why. */
+  async #bid(stream: NatsStream, signal: AbortSignal): Promise<boolean> {
+    const lost = new AbortController();
+    const ended = AbortSignal.any([signal, lost.signal]);
+    const lease = { ttlMs: leaseMs, maxWorkMs: Infinity, onLost: () => lost.abort() };
+    const done = await tryLease(this.#options.database, 'relay', lease, () =>
+      this.#publishUntil(ended, stream).catch((error: unknown) => {
+        if (!ended.aborted) this.#outage.down(error);
+      }),
+    );
+    if (!done) this.#outage.leave(taken);
+    return done !== undefined;
   }
 
   /** Begins at the end of the log: what came before is in the database. Resolves when the log was replaced, too. */

@@ -21,4 +21,10 @@ export class OutageLog {
     if (this.#isUp !== false) this.#log.warn({ err }, this.#texts.down);
     this.#isUp = false;
   }
+
+  /** It is tried elsewhere now: `text` takes back that it is down, if that was told. The next attempt is as the first. */
+  leave(text: string): void {
+    if (this.#isUp === false) this.#log.info(text);
+    this.#isUp = undefined;
+  }
 }
