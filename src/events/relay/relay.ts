@@ -30,6 +30,7 @@ export class Relay {
   readonly #stopping = new AbortController();
   readonly #waker = new Waker();
   #serving: Promise<void> | undefined;
+  #logId: string | undefined;
 
   constructor(options: RelayOptions) {
     this.#options = options;
@@ -79,10 +80,13 @@ export class Relay {
     await connected.catch(() => undefined); // stopped
   }
 
-  /** A stream for each log, so that several gateways can share a cluster. */
+  /**
+   * A stream for each log, so that several gateways can share a cluster. Read once: later, the database may be away, too,
+   * and whoever puts another log in its place stops all replicas before.
+   */
   async #streamId(): Promise<string> {
-    const { id } = await this.#options.log.bounds();
-    return digest(id).slice(0, 16);
+    this.#logId ??= (await this.#options.log.bounds()).id;
+    return digest(this.#logId).slice(0, 16);
   }
 
   /** Rejects once the connection is lost; resolves only at the stop. */

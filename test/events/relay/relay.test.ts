@@ -294,6 +294,23 @@ describe.skipIf(noPostgres ?? noNats)('the relay', () => {
     expect(replica.member.got).toEqual(events(1, head));
   });
 
+  test('connects to NATS again while the database is away', async () => {
+    const [own] = (await startNats(1, maxPayload)) as [TestNats];
+    onTestFinished(() => own.stop());
+    let isAway = false;
+    const readBy = (log: Log): Log => ({
+      ...log,
+      bounds: () => (isAway ? Promise.reject(new Error('The database is away.')) : log.bounds()),
+    });
+    const replica = await openReplica({ address: own.address, readBy });
+    await getInStep([replica]);
+    isAway = true;
+    await own.kill();
+    await expect.poll(() => replica.connected()).toBe(0);
+    await own.start();
+    await expect.poll(() => replica.connected()).toBe(1);
+  });
+
   test('may be unreachable at the start and later, and logs that once', async () => {
     const address = `127.0.0.1:${await freePort()}`;
     const replica = await openReplica({ address });
