@@ -45,7 +45,8 @@ export function startRetention(options: RetentionOptions): Retention {
   const { database, clock, telemetry, retentionDays } = options;
   const { partitions = partitionsOf(database, telemetry) } = options;
   const stopping = new AbortController();
-  let running: Promise<void> = Promise.resolve();
+  let pruning: Promise<void> = Promise.resolve();
+  let dividing: Promise<void> | undefined;
 
   async function run(): Promise<void> {
     const aheadMs = await clockSkew(database);
@@ -67,37 +68,36 @@ export function startRetention(options: RetentionOptions): Retention {
     }
   }
 
-  /** One at a time. */
-  function next(work: () => Promise<void>): Promise<void> {
-    const done = running.then(work);
-    running = done.catch(() => undefined);
+  /** One at a time. Never joins a run under way, whose cutoff is earlier. */
+  function prune(): Promise<void> {
+    const done = pruning.then(run);
+    pruning = done.catch(() => undefined);
     return done;
   }
-
-  /** Never joins a run under way, whose cutoff is earlier. */
-  const prune = () => next(run);
 
   const pruneInBackground = () => {
     prune().catch((err: unknown) => telemetry.log.error({ err }, 'old events could not be deleted'));
   };
-  const divideInBackground = (divided: EventPartitions) => {
-    next(() => divided.divide(stopping.signal, dividePauseMs)).catch((err: unknown) => {
-      if (!stopping.signal.aborted) telemetry.log.warn({ err }, undivided);
-    });
+  /** Unless it still does so. Pruning does not wait for it: to check the bounds of a large part takes minutes. */
+  const divideInBackground = () => {
+    dividing ??= partitions
+      ?.divide(stopping.signal, dividePauseMs)
+      .catch((err: unknown) => {
+        if (!stopping.signal.aborted) telemetry.log.warn({ err }, undivided);
+      })
+      .finally(() => (dividing = undefined));
   };
-  if (partitions) divideInBackground(partitions);
+  divideInBackground();
   pruneInBackground();
-  const timers = [
-    setInterval(pruneInBackground, hourMs).unref(),
-    ...(partitions ? [setInterval(divideInBackground, minuteMs, partitions).unref()] : []),
-  ];
+  const timers = [setInterval(pruneInBackground, hourMs), setInterval(divideInBackground, minuteMs)];
+  for (const timer of timers) timer.unref();
 
   return {
     prune,
     async stop() {
       stopping.abort();
       for (const timer of timers) clearInterval(timer);
-      await running;
+      await Promise.all([pruning, dividing]);
     },
   };
 }

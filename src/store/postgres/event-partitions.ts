@@ -2,7 +2,7 @@ import { sql, type RawBuilder } from 'kysely';
 import type { Logger } from 'pino';
 import { retry } from '../../lib/async/retry.js';
 import type { Database } from '../database.js';
-import { isTurn, withLease } from '../leases.js';
+import { isTurn, tryLease } from '../leases.js';
 import type { Executor } from '../store.js';
 import { indexTimeoutMs } from './time-limits.js';
 
@@ -40,8 +40,8 @@ interface Due {
 const usualSizes: PartitionSizes = { least: 200_000, margin: 400_000, heldMs: 12 * 3_600_000 };
 /** A query for the history of one entity plans for each part. So a larger log, once it grows no more, has so many. */
 const usualParts = 25;
-/** Checking the bounds of a large part takes minutes; those who wait for that are in no hurry. */
-const lease = { ttlMs: 20_000, pollMs: 1_000, maxWorkMs: indexTimeoutMs };
+/** Checking the bounds of a large part takes minutes. */
+const lease = { ttlMs: 20_000, maxWorkMs: indexTimeoutMs };
 /** Whoever waits for a table makes all who come later wait, too. A vacuum in the way is given up after a second. */
 const lockTimeout = sql`set local lock_timeout = '2s'`;
 const retryMs = 1_000;
@@ -83,12 +83,12 @@ export class EventPartitions {
 
   /**
    * Divides the log if it is large enough, and closes the last partition if it is. Ends what another attempt has left half
-   * done. One replica does it at a time; the signal interrupts it. Whoever uses the table may have to wait for an attempt,
-   * so for `pauseMs` none is made after another, by whichever replica.
+   * done. One replica does it at a time, and others do not wait for it; the signal interrupts it. Whoever uses the table may
+   * have to wait for an attempt, so for `pauseMs` none is made after another, by whichever replica.
    */
   async divide(signal: AbortSignal = new AbortController().signal, pauseMs = 0): Promise<void> {
     if (!(await this.#due()) && !(await this.#leftBehind())) return;
-    await withLease(this.#database, 'event-partitions', { ...lease, signal }, async () => {
+    await tryLease(this.#database, 'event-partitions', lease, async () => {
       if (!(await isTurn(this.#database, 'event-partitions turn', pauseMs))) return;
       await this.#unbind(signal);
       const due = await this.#due();

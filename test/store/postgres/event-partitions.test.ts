@@ -1,7 +1,9 @@
+import { once } from 'node:events';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { startRetention } from '../../../src/events/log/retention.js';
 import type { Database } from '../../../src/store/database.js';
+import { withLease } from '../../../src/store/leases.js';
 import { EventPartitions } from '../../../src/store/postgres/event-partitions.js';
 import { createTestClock, delivery, openTestLog, type TestLog } from '../../events/test-log.js';
 import { noPostgres } from '../../support/engines.js';
@@ -106,6 +108,18 @@ describe.skipIf(noPostgres)('the partitions of a log', () => {
     expect(await read()).toEqual(numbers(1, appended));
     const all = await bounds();
     expect(all.slice(1).map(([from]) => from)).toEqual(all.slice(0, -1).map(([, to]) => to));
+  });
+
+  test('are left to a replica that is making them, and what is old is hidden meanwhile', async () => {
+    await append(25);
+    await partitions.divide();
+    await append(40);
+    await withLease(testLog.database, 'event-partitions', { ttlMs: 20_000 }, () => partitions.divide());
+    expect(await bounds()).toHaveLength(2);
+    const lasting = (signal?: AbortSignal) => once(signal!, 'abort').then(() => undefined);
+    vi.spyOn(partitions, 'divide').mockImplementation(lasting);
+    await prune(100);
+    expect(await read()).toEqual([]);
   });
 
   test('all have the same size, so that to drop one takes as long in a large log', async () => {
