@@ -207,12 +207,6 @@ function warnOfTracing(given: Environment): readonly string[] {
     ...warnOfSampler(sampler),
     ...(sampler?.endsWith('traceidratio') ? warnOfRatio(ratio) : []),
     ...warnOfOthers(given, 'OTEL_TRACES_EXPORTER', ['otlp', 'none'], 'traces are only sent by otlp'),
-    ...warnOfOthers(
-      given,
-      'OTEL_PROPAGATORS',
-      ['tracecontext', 'baggage', 'none'],
-      'traces are only passed on by tracecontext',
-    ),
     ...warnOfPropagators(given['OTEL_PROPAGATORS']),
   ];
 }
@@ -256,13 +250,16 @@ function warnOfRatio(ratio: string | undefined): readonly string[] {
       ];
 }
 
+/** `baggage` is usual beside it, and never passed on. */
 function warnOfPropagators(propagators = ''): readonly string[] {
-  const words = list.parse(propagators.toLowerCase());
-  return words.length === 0 || words.includes('tracecontext') || words.includes('none')
+  const [text, words] = [propagators.toLowerCase(), list.parse(propagators.toLowerCase())];
+  return text === '' ||
+    text === 'none' ||
+    words.filter((word) => word !== 'baggage').join() === 'tracecontext'
     ? []
     : [
-        'OTEL_PROPAGATORS does not have tracecontext, by which traces are passed on all the same: ' +
-          'add it, or write none',
+        `OTEL_PROPAGATORS is ${propagators}, but traces are passed on by tracecontext alone: ` +
+          'write tracecontext, or none to pass on none',
       ];
 }
 

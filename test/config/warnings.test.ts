@@ -241,12 +241,13 @@ test('a ratio that is none gives a warning, too', () => {
 test('what OpenTelemetry knows, and the gateway does not, gives a warning', () => {
   expect(warningsOf({ OTEL_TRACES_EXPORTER: 'otlp, zipkin', OTEL_PROPAGATORS: 'b3,tracecontext' })).toEqual([
     'OTEL_TRACES_EXPORTER has zipkin, which has no effect: traces are only sent by otlp',
-    'OTEL_PROPAGATORS has b3, which has no effect: traces are only passed on by tracecontext',
+    'OTEL_PROPAGATORS is b3,tracecontext, but traces are passed on by tracecontext alone: write tracecontext, or none to pass on none',
   ]);
   expect(warningsOf({ OTEL_TRACES_EXPORTER: 'OTLP', OTEL_PROPAGATORS: 'tracecontext,baggage' })).toEqual([]);
   expect(warningsOf({ OTEL_TRACES_EXPORTER: 'none', OTEL_PROPAGATORS: 'none' })).toEqual([]);
-  expect(warningsOf({ OTEL_PROPAGATORS: 'Baggage' })).toEqual([
-    'OTEL_PROPAGATORS does not have tracecontext, by which traces are passed on all the same: add it, or write none',
-  ]);
+  for (const propagators of ['Baggage', 'b3', 'none,', 'baggage,none', 'tracecontext,none'])
+    expect(warningsOf({ OTEL_PROPAGATORS: propagators })).toEqual([
+      `OTEL_PROPAGATORS is ${propagators}, but traces are passed on by tracecontext alone: write tracecontext, or none to pass on none`,
+    ]);
   expect(warningsOf({ OTEL_PROPAGATORS: 'TraceContext' })).toEqual([]);
 });
