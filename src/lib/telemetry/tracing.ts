@@ -20,7 +20,7 @@ type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** Taken only once an SDK is registered: that may be by another copy of the API, of which an earlier tracer hears nothing. */
 let tracer: Tracer | undefined;
-/** Draws the id of a trace that begins here, and tells whether it is sampled. */
+/** Whether the SDK is to be asked for a trace that begins here. */
 let isNextSampled = () => true;
 
 /**

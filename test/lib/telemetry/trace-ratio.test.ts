@@ -33,3 +33,13 @@ test('a share is of all traces, and is within any greater one', () => {
   expect(counts[1]).toBeGreaterThan(500);
   expect(counts[2]).toBeGreaterThan(counts[1]!);
 });
+
+test('a trace gets the id that was drawn for it, and the next one another', () => {
+  const ids = createIdSource();
+  ids.drawTraceId();
+  const drawn = ids.drawTraceId();
+  expect(ids.generateSpanId()).toHaveLength(16);
+  const made = [ids.generateTraceId(), ids.generateTraceId()];
+  expect(made).toEqual([drawn, expect.stringMatching(/^[0-9a-f]{32}$/)]);
+  expect(made[1]).not.toBe(drawn);
+});
