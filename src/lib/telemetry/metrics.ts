@@ -155,7 +155,7 @@ export function createMetrics() {
     operationErrors: values(
       'counter',
       'trivium_operation_errors_total',
-      'Operations whose answer has an error of this code. Requests that are refused before their operation do not count, except when their session could not be looked up, or there was no memory for them.',
+      'Operations whose answer has an error of this code. Requests that are refused before their operation do not count, except when their session could not be looked up, or there was no room for their operation.',
       ['transport', 'code'],
     ),
     untrustedDocuments: values(

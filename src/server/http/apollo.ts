@@ -86,8 +86,8 @@ export class GraphqlHttp {
     const hasRoom = parsed?.become(caller) !== false;
     try {
       if (handed?.refusal) return this.#refuse(reply, handed.refusal);
-      taken.admitted ??= hasRoom ? await admission.begin(caller, 0) : undefined;
-      if (!taken.admitted) return this.#refuse(reply, overloaded);
+      if (hasRoom) taken.admitted ??= await admission.begin(caller, 0);
+      if (!hasRoom || !taken.admitted) return this.#refuse(reply, overloaded);
       await this.#run(request, reply, context, taken.admitted.memory);
     } finally {
       taken.admitted?.end();

@@ -156,15 +156,16 @@ export class CompiledQueries {
     const parts = mayBeLong ? await answerParts(result, breathe, keep, maxCharacters) : [toJsonText(result)];
     if (!parts && hasRoom) return false;
     const how = { transport: 'http', type: 'query', operation: document.operation } as const;
-    operationMetrics.answered(how, context, result, ended);
     parts?.push('\n');
     if (!parts || !holdAnswer(admission.ledger, caller, response, lengthOf(parts))) {
+      operationMetrics.answered(how, context, result, ended);
       handed.refusal = withheld;
       return false;
     }
     const encoding = encodeText(parts, breathe);
     send(response, headers, context, encoding instanceof Promise ? await encoding : encoding);
     handed.admitted.end();
+    operationMetrics.answered(how, context, result, ended);
     return true;
   }
 }
