@@ -100,6 +100,16 @@ export async function letPass({ database }: Pick<Replica, 'database'>, ms: numbe
     .execute();
 }
 
+/** How long a call takes, by the clock of the sandbox: until a test has that pass. */
+export const callMs = 60_000;
+
+/** Hides a table until the returned function is called. */
+export async function hideTable({ database }: Pick<Replica, 'database'>, table = 'bookings') {
+  const { schema } = database.kysely;
+  await schema.alterTable(table).renameTo(`${table}_away`).execute();
+  return () => schema.alterTable(`${table}_away`).renameTo(table).execute();
+}
+
 /** How many bookings were posted. */
 export function postsOf(sandbox: Sandbox): number {
   return sandbox.calls.filter(({ service, method }) => service === 'appointments' && method === 'POST')

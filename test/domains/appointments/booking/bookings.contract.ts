@@ -7,6 +7,8 @@ import { type Sandbox, startSandbox } from '../../../../src/sandbox/sandbox.js';
 import {
   appointment,
   bookedBy,
+  callMs,
+  hideTable,
   leavePending,
   letPass,
   other,
@@ -112,14 +114,13 @@ export function bookingsContract(freshUrl: () => Promise<string>): void {
     expect(posts()).toBe(2);
   });
 
-  const keys = ['\0', '\ud800', '\ud800'.repeat(255), '"\\'];
-  test.each(keys.map((key) => [JSON.stringify(key).slice(0, 40), key] as const))(
-    'accepts the key %s as it is',
-    async (__, idempotencyKey) => {
+  test('accepts any key as it is', async () => {
+    const keys = ['\0', '\ud800', '\ud800'.repeat(255), '"\\'];
+    for (const [at, idempotencyKey] of keys.entries()) {
       const [one, two] = [await booked({ idempotencyKey }), await booked({ idempotencyKey })];
-      expect([one, posts()]).toEqual([two, 1]);
-    },
-  );
+      expect([idempotencyKey, one, posts()]).toEqual([idempotencyKey, two, at + 1]);
+    }
+  });
 
   test('posts once for fifty concurrent requests with the same key', async () => {
     fail({ kind: 'delay', ms: 100 });
@@ -203,18 +204,8 @@ export function bookingsContract(freshUrl: () => Promise<string>): void {
     expect([posts(), await list()]).toEqual([1, [unconfirmed]]);
   });
 
-  /** How long a call takes, by the clock of the sandbox: until a test has that pass. */
-  const callMs = 60_000;
-
-  /** Hides a table until the returned function is called. */
-  const hideTable = async (table = 'bookings') => {
-    const { schema } = replica.database.kysely;
-    await schema.alterTable(table).renameTo(`${table}_away`).execute();
-    return () => schema.alterTable(`${table}_away`).renameTo(table).execute();
-  };
-
   test('books nothing if the token cannot be looked up in the database', async () => {
-    const restoreTable = await hideTable('keyv');
+    const restoreTable = await hideTable(replica, 'keyv');
     await expect(book({ idempotencyKey: 'k' })).rejects.toBeInstanceOf(NotSent);
     await restoreTable();
     expect([posts(), await list()]).toEqual([0, []]);
@@ -225,7 +216,7 @@ export function bookingsContract(freshUrl: () => Promise<string>): void {
     fail({ kind: 'delay', ms: callMs });
     const inProgress = booked({ idempotencyKey: 'k' });
     await expect.poll(posts, { timeout: 10_000 }).toBe(1);
-    const restoreTable = await hideTable();
+    const restoreTable = await hideTable(replica);
     await sandbox.clock.advance(callMs);
     const made = await inProgress;
     expect(made.confirmation).toBe('CONFIRMED');
@@ -242,7 +233,7 @@ export function bookingsContract(freshUrl: () => Promise<string>): void {
     fail({ kind: 'delay', ms: callMs, act: { kind: 'answer', status: 422 } });
     const inProgress = book({ idempotencyKey: 'k' });
     await expect.poll(posts, { timeout: 10_000 }).toBe(1);
-    const restoreTable = await hideTable();
+    const restoreTable = await hideTable(replica);
     await sandbox.clock.advance(callMs);
     expect(await inProgress).toEqual({ refused: 422 });
     expect(await book({ idempotencyKey: 'k' })).toEqual({ refused: 422 });
@@ -264,33 +255,6 @@ export function bookingsContract(freshUrl: () => Promise<string>): void {
     await letPass(replica, 7_000);
     const again = await booked({ idempotencyKey: 'k' });
     expect([again.bookingId, again.confirmation, posts()]).toEqual([made.bookingId, 'UNCONFIRMED', 1]);
-  });
-
-  test('settles the bookings in progress before it stops, with shorter pauses between retries', async () => {
-    fail({ kind: 'delay', ms: callMs });
-    const inProgress = booked();
-    await expect.poll(posts, { timeout: 10_000 }).toBe(1);
-    const restoreTable = await hideTable();
-    const stopped = replica.bookings.stop();
-    await sandbox.clock.advance(callMs);
-    await sleep(700); // after which a retry of bookings that go on would be a second away
-    await restoreTable();
-    await stopped;
-    expect(await list()).toEqual([await inProgress]);
-    expect((await inProgress).confirmation).toBe('CONFIRMED');
-  });
-
-  test('settles at once, when it stops, a booking that waits for its next retry', async () => {
-    fail({ kind: 'delay', ms: callMs });
-    const inProgress = booked();
-    await expect.poll(posts, { timeout: 10_000 }).toBe(1);
-    const restoreTable = await hideTable();
-    await sandbox.clock.advance(callMs);
-    const made = await inProgress;
-    await sleep(3_500); // after which the pauses are longer than it takes to stop
-    await restoreTable();
-    await replica.bookings.stop();
-    expect(await list()).toEqual([made]);
   });
 
   test('stores a booking of 2,500 participants', async () => {

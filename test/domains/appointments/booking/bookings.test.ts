@@ -5,9 +5,12 @@ import type { FaultAction } from '../../../../src/sandbox/faults.js';
 import { type Sandbox, startSandbox } from '../../../../src/sandbox/sandbox.js';
 import { engines, noPostgres } from '../../../support/engines.js';
 import { createMigratedDatabase } from '../../../support/postgres.js';
+import { createMigratedFile } from '../../../support/sqlite.js';
 import { bookingsContract } from './bookings.contract.js';
 import {
   bookedBy,
+  callMs,
+  hideTable,
   leavePending,
   letPass,
   other,
@@ -18,6 +21,50 @@ import {
 } from '../replica.js';
 
 describe.each(engines)('bookings on %s', (_, freshUrl) => bookingsContract(freshUrl));
+
+describe('bookings that stop', () => {
+  let sandbox: Sandbox;
+  let replica: Replica;
+
+  beforeEach(async () => {
+    sandbox = await startSandbox({ demo: false });
+    replica = await startReplica(sandbox, await createMigratedFile());
+  });
+  afterEach(async () => {
+    await replica.stop();
+    await sandbox.stop();
+  });
+
+  /** Begins a booking whose outcome cannot be written until the returned function is called. */
+  async function bookWhileAway() {
+    sandbox.faults.add({ service: 'appointments', act: { kind: 'delay', ms: callMs } });
+    const inProgress = bookedBy(replica);
+    await expect.poll(() => postsOf(sandbox), { timeout: 10_000 }).toBe(1);
+    const restoreTable = await hideTable(replica);
+    return { inProgress, restoreTable };
+  }
+  const list = () => replica.read().list({ backward: false, limit: 100 });
+
+  test('settle those in progress before', async () => {
+    const { inProgress, restoreTable } = await bookWhileAway();
+    const stopped = replica.bookings.stop();
+    await sandbox.clock.advance(callMs);
+    const made = await inProgress; // the first attempts to write it have failed
+    await restoreTable();
+    await stopped;
+    expect([made.confirmation, await list()]).toEqual(['CONFIRMED', [made]]);
+  });
+
+  test('settle one at once that waits for its next retry', async () => {
+    const { inProgress, restoreTable } = await bookWhileAway();
+    await sandbox.clock.advance(callMs);
+    const made = await inProgress;
+    await sleep(3_500); // after which the pauses are longer than it takes to stop
+    await restoreTable();
+    await replica.bookings.stop();
+    expect(await list()).toEqual([made]);
+  });
+});
 
 describe.skipIf(noPostgres)('replicas that book on postgres', () => {
   const idempotencyKey = 'k';

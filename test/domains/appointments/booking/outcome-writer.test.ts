@@ -47,6 +47,24 @@ test('gives up at the next failure once it is stopped', async () => {
   ]);
 });
 
+test('tries again at once when it is told to, and four times a second from then on', async () => {
+  const outcomes = new OutcomeWriter(createTelemetry('silent'));
+  const attempts: number[] = [];
+  const write = async () => {
+    attempts.push(Date.now());
+    if (attempts.length < 10) throw new Error('The database is away.');
+  };
+  const settled = outcomes.settle('booking', write);
+  await vi.advanceTimersByTimeAsync(5_000);
+  await settled;
+  expect(attempts).toHaveLength(5);
+  const toldAt = Date.now();
+  outcomes.retryNow();
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(attempts.slice(5).map((at) => at - toldAt)).toEqual([0, 250, 500, 750, 1_000]);
+  expect(outcomes.pending('booking')).toBeUndefined();
+});
+
 test('waits some seconds for a database that hangs, and stores the outcome once it answers', async () => {
   const logged: string[] = [];
   const write = (line: string) => void logged.push((JSON.parse(line) as { msg: string }).msg);
