@@ -54,17 +54,12 @@ export function keyvContract(freshUrl: () => Promise<string>): void {
     expect(await other.get('one')).toBe('other');
   });
 
-  const keys = ['tokens:a', '', 'é', '\0', '\ud800', 'x'.repeat(100_000), "'; drop table keyv; --"];
-  test.each(keys.map((key) => [JSON.stringify(key).slice(0, 40), key] as const))(
-    'accepts the key %s',
-    async (_, key) => {
-      const { keyv } = on(await open(await freshUrl()));
-      await keyv.set('a', 'another');
-      await keyv.set(key, 'mine');
-      expect(await keyv.get(key)).toBe('mine');
-      expect(await keyv.get('a')).toBe('another');
-    },
-  );
+  test('accepts any key, and tells it from every other', async () => {
+    const keys = ['a', 'tokens:a', '', 'é', '\0', '\ud800', 'x'.repeat(100_000), "'; drop table keyv; --"];
+    const { keyv } = on(await open(await freshUrl()));
+    for (const [at, key] of keys.entries()) await keyv.set(key, at);
+    expect(await keyv.get(keys)).toEqual([...keys.keys()]);
+  });
 
   test('forgets a value when its TTL ends, and deletes its row at the next write', async () => {
     const database = await open(await freshUrl());
