@@ -131,21 +131,26 @@ function unconfirmed({ atOnce }: { readonly atOnce: unknown }, mayBeInProgress: 
   };
 }
 
-describe.each(engines)('a gateway killed in the middle of a booking on %s', { retry: 0 }, (_, freshUrl) => {
-  test.each(moments)(
-    '%s: reports it UNCONFIRMED after a restart, and never posts it again',
-    async (__, moment) => {
-      const url = await freshUrl();
-      const before = await startHere(url);
-      const token = await before.signIn();
-      await before.stop();
-      await killWhileBooking(url, token, moment);
-      const answers = await answersOf(await startHere(url), token, url);
-      expect(answers).toEqual(unconfirmed(answers, url.startsWith('postgres:')));
-      expect(postsOf(sandbox)).toBe(1);
-    },
-  );
-});
+describe.each(engines)(
+  'a gateway killed in the middle of a booking on %s',
+  { retry: 0 },
+  (engine, freshUrl) => {
+    // On Postgres, the row is the same at every moment, and a replica reads it below at each.
+    test.each(engine === 'sqlite' ? moments : moments.slice(-1))(
+      '%s: reports it UNCONFIRMED after a restart, and never posts it again',
+      async (__, moment) => {
+        const url = await freshUrl();
+        const before = await startHere(url);
+        const token = await before.signIn();
+        await before.stop();
+        await killWhileBooking(url, token, moment);
+        const answers = await answersOf(await startHere(url), token, url);
+        expect(answers).toEqual(unconfirmed(answers, url.startsWith('postgres:')));
+        expect(postsOf(sandbox)).toBe(1);
+      },
+    );
+  },
+);
 
 describe.skipIf(noPostgres)('a replica killed in the middle of a booking', { retry: 0 }, () => {
   test.each(moments)(
