@@ -3,9 +3,10 @@
 import { shipmentUpdates, subscribe, subscribeMany } from './subscriber.js';
 
 const [, , url = '', token = '', count = '0'] = process.argv;
-const subscribers = await subscribeMany(Number(count), () =>
-  subscribe(url, token, { query: shipmentUpdates }),
-);
+// Long updates, so that the gateway takes several turns to give one to a thousand.
+const more = Array.from({ length: 10 }, (_, at) => `c${at}: cursor`).join(' ');
+const query = shipmentUpdates.replace('cursor', `cursor ${more}`);
+const subscribers = await subscribeMany(Number(count), () => subscribe(url, token, { query }));
 process.send!('ready');
 let reported = 0;
 setInterval(() => {

@@ -299,8 +299,8 @@ describe('a slow socket', () => {
   });
 });
 
-test('delivers every event to 5,000 subscribers', { timeout: 120_000 }, async () => {
-  const child = fork(fileURLToPath(new URL('crowd.ts', import.meta.url)), [testbed.url, token, '5000'], {
+test('delivers every event, over several turns, to 1,000 subscribers', { timeout: 120_000 }, async () => {
+  const child = fork(fileURLToPath(new URL('crowd.ts', import.meta.url)), [testbed.url, token, '1000'], {
     execArgv: ['--import', 'tsx'],
   });
   try {
