@@ -4,7 +4,7 @@ import { codesOf, startTestbed, type Testbed } from '../../support/testbed.js';
 import { createOperation, createRandom, inOrder, type Operation } from '../random-operations.js';
 
 const seenByApollo = watchApollo();
-const operations = 2_000;
+const operations = Number(process.env['RUNS'] ?? 500);
 /** Few enough for the quota of each notes token, a thousand calls an hour. */
 const operationsPerSession = 40;
 const origins = ['https://one.example', 'https://two.example'];

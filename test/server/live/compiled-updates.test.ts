@@ -6,7 +6,7 @@ import { startTestbed, type Testbed } from '../../support/testbed.js';
 import { createOperation, createRandom, inOrder, type Operation } from '../random-operations.js';
 import { blocksOf } from '../stream/event-stream.js';
 
-const operations = 300;
+const operations = Number(process.env['RUNS'] ?? 150);
 const events = 6;
 
 describe('an update', () => {
