@@ -1,26 +1,36 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
+/** The tests in a folder. The benchmarks have packages of their own there. */
+const testsIn = (folder: string): readonly string[] =>
+  readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return entry.name === 'node_modules' ? [] : testsIn(path);
+    return path.endsWith('.test.ts') ? [path] : [];
+  });
+
 /** Tests that replace modules, which others must not see, and which others must not have loaded before. */
-const replacing = readdirSync(join(import.meta.dirname, 'test'), { recursive: true, encoding: 'utf8' })
-  .map((path) => join('test', path))
-  .filter((path) => path.endsWith('.test.ts') && readFileSync(path, 'utf8').includes('vi.mock('));
+const replacing = testsIn(join(import.meta.dirname, 'test'))
+  .filter((path) => readFileSync(path, 'utf8').includes('vi.mock('))
+  .map((path) => relative(import.meta.dirname, path));
 
 /** The files that take longest, which begin first: no worker is left alone with one at the end. */
 const longest = [
-  'test/chaos/chaos.test.ts',
-  'test/server/balance/operations.test.ts',
   'test/console/explorer.test.ts',
   'test/events/relay/cluster.test.ts',
-  'test/domains/appointments/booking/bookings.test.ts',
-  'test/domains/notes/paging/note-lists.test.ts',
-  'test/relay/upstream.test.ts',
-  'test/domains/payments/rotation.test.ts',
-  'test/domains/appointments/crash.test.ts',
   'test/console/console-views.test.ts',
+  'test/chaos/chaos.test.ts',
+  'test/domains/appointments/booking/bookings.test.ts',
+  'test/domains/payments/rotation.test.ts',
+  'test/console/console.test.ts',
+  'test/drain/drain.test.ts',
+  'test/server/balance/operations.test.ts',
   'test/console/faults.test.ts',
+  'test/domains/appointments/crash.test.ts',
+  'test/replicas/multicast.test.ts',
+  'test/faults/notes.test.ts',
 ];
 
 class LongestFirst extends BaseSequencer {
