@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { scrape } from '../support/metrics.js';
 import { allGrants, demo, startTestbed, type Testbed } from '../support/testbed.js';
 import { paymentUpdates, shipmentUpdates, subscribe, subscribeMany, type Asked } from './subscriber.js';
 
@@ -305,6 +306,9 @@ test('delivers every event, over several turns, to 1,000 subscribers', { timeout
   });
   try {
     expect(await once(child, 'message')).toEqual(['ready', undefined]);
+    // The last ones to ask may still wait for their turn.
+    const begun = () => scrape(testbed.telemetry.metrics, 'trivium_subscriptions');
+    await expect.poll(begun, { timeout: 30_000 }).toBe(1_000);
     const reported: unknown[] = [];
     child.on('message', (events) => reported.push(events));
     const ids = [await ship(), await ship(), await ship(), await ship(), await ship()];
