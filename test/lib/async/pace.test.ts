@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { Pace, isTurnShort, noteArrival } from '../../../src/lib/async/pace.js';
 
 /** Keeps the event loop busy. */
@@ -45,25 +45,21 @@ describe('a pace', () => {
   });
 
   test('leaves the event loop to others for as long as a long piece took, and keeps its order', async () => {
+    vi.useFakeTimers({ toFake: ['performance', 'setTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
     const pace = new Pace(1);
     const order: string[] = [];
-    let end = 0;
-    const first = pace.do(() => {
-      work(100);
+    void pace.do(() => {
+      vi.advanceTimersByTime(100);
       order.push('first');
-      end = performance.now();
     });
-    const second = pace.do(() => {
-      order.push('second');
-      return performance.now() - end;
-    });
-    const others = (async () => {
-      for (let turns = 0; turns < 5; turns += 1) await new Promise((resolve) => setTimeout(resolve, 1));
-      order.push('others');
-    })();
-    await Promise.all([first, others]);
-    expect(await second).toBeGreaterThan(50);
-    expect(order).toEqual(['first', 'others', 'second']);
+    const second = pace.do(() => order.push('second'));
+    vi.advanceTimersByTime(99);
+    for (let turns = 0; turns < 5; turns += 1) await nextTurn();
+    expect(order).toEqual(['first']);
+    vi.advanceTimersByTime(1);
+    await second;
+    expect(order).toEqual(['first', 'second']);
   });
 
   test('does no work at once while other waits, of whatever lane', async () => {
