@@ -205,21 +205,34 @@ describe('created', () => {
       });
   });
 
-  test('becomes a valid date-time, in the order of the numbers, or none', () => {
-    fc.assert(
-      fc.property(
-        fc.maxSafeInteger(),
-        fc.maxSafeInteger(),
-        fc.constantFrom('s', 'ms'),
-        (one, other, unit) => {
-          const [earlier, later] = [Math.min(one, other), Math.max(one, other)];
-          const times = [createdTime(earlier, unit) ?? '', createdTime(later, unit) ?? '~'];
+  const [first, last] = [Date.parse('0000-01-01'), Date.parse('9999-12-31T23:59:59.999Z')];
+  const moment = fc.integer({ min: first, max: last });
+
+  test.each([
+    ['s', 1000],
+    ['ms', 1],
+  ] as const)(
+    'in the unit %s becomes the date-time of its moment, in the order of the numbers',
+    (unit, ms) => {
+      fc.assert(
+        fc.property(moment, moment, (...moments) => {
+          const numbers = moments.map((at) => Math.floor(at / ms)).toSorted((one, other) => one - other);
+          const times = numbers.map((created) => createdTime(created, unit)!);
+          expect(times.map((time) => Date.parse(time) / ms)).toEqual(numbers);
           expect(times).toEqual(times.toSorted());
-          for (const created of [earlier, later])
-            for (const each of [unit, 'auto'] as const)
-              expect(createdTime(created, each) ?? receivedAt).toMatch(/^\d{4}-/);
-        },
-      ),
+        }),
+      );
+    },
+  );
+
+  test('in the unit auto becomes a date-time with a year of four digits, or none', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.integer({ min: -2e11, max: 2e11 }), fc.maxSafeInteger()), (created) => {
+        const time = createdTime(created, 'auto');
+        if (time === undefined) return;
+        expect(time).toMatch(/^\d{4}-/);
+        expect(Date.parse(time)).not.toBeNaN();
+      }),
     );
   });
 });
