@@ -1,8 +1,8 @@
 import { Agent } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
 import { noPostgres } from '../support/engines.js';
+import { scrape } from '../support/metrics.js';
 import { createMigratedDatabase } from '../support/postgres.js';
 import { startTestbed } from '../support/testbed.js';
 import { input } from '../domains/appointments/replica.js';
@@ -112,7 +112,8 @@ test.skipIf(noPostgres)('answers a booking that waits for another replica to mak
   const first = postGraphql(one.url, create, { input }, { token });
   await bookingRequested(sandbox);
   const second = postGraphql(two.url, create, { input }, { token });
-  await sleep(500);
+  const inProgress = 'trivium_memory_held_bytes{kind="inProgress"}';
+  await expect.poll(() => scrape(two.telemetry.metrics, inProgress)).toBeGreaterThan(0);
   await two.gateway.stop();
   expect((await second).errors).toMatchObject([{ extensions: { code: 'UPSTREAM_TIMEOUT' } }]);
   await sandbox.clock.advance(60_000);
