@@ -60,11 +60,6 @@ async function ship(testbed: Testbed): Promise<string> {
   return eventId;
 }
 
-async function pay(testbed: Testbed): Promise<string> {
-  sandbox.deliverTo(testbed.url);
-  return (await sandbox.webhooks.emitPayment()).state;
-}
-
 const viewerOf = async (testbed: Testbed, token: string) =>
   (await testbed.ask('{ viewer { email } }', {}, token)).data?.viewer;
 
@@ -194,29 +189,25 @@ describe.skipIf(noPostgres)('replicas over one Postgres', () => {
     const rotate = `mutation { rotatePaymentWebhookSecret(input: { endpointId: "pe_demo" }) {
       rotatedAt errors { code } } }`;
 
-    test('rotated on one replica is valid on the other at once, as is the previous one', async () => {
-      const [a, b] = await startTwo();
-      const token = await a.signIn();
-      const { data } = await a.ask(rotate, {}, token);
-      expect(data.rotatePaymentWebhookSecret.errors).toEqual([]);
-      expect(await pay(b)).toBe('acknowledged');
-    });
-
-    test.each(['current', 'previous'] as const)('is enough by itself if it is the %s one', async (which) => {
-      const [a, b] = await startTwo();
-      const token = await a.signIn();
-      const before = sandbox.webhooks.endpoints()[0]!.secret;
-      await a.ask(rotate, {}, token);
-      const secret = which === 'current' ? sandbox.webhooks.endpoints()[0]!.secret : before;
-      const body = JSON.stringify({ id: `evt_${which}`, type: 'payment.other', created: 1 });
-      const seconds = Math.floor(sandbox.clock.now() / 1000);
-      const response = await fetch(`${b.url}/webhooks/payments/pe_demo`, {
-        method: 'POST',
-        headers: { 'payments-signature': signPayment(secret, undefined, seconds, body) },
-        body,
-      });
-      expect(response.status).toBe(200);
-    });
+    test.each(['current', 'previous'])(
+      'rotated on one replica is valid on the other at once, if it is the %s one',
+      async (which) => {
+        const [a, b] = await startTwo();
+        const token = await a.signIn();
+        const before = sandbox.webhooks.endpoints()[0]!.secret;
+        const { data } = await a.ask(rotate, {}, token);
+        expect(data.rotatePaymentWebhookSecret.errors).toEqual([]);
+        const secret = which === 'current' ? sandbox.webhooks.endpoints()[0]!.secret : before;
+        const body = JSON.stringify({ id: `evt_${which}`, type: 'payment.other', created: 1 });
+        const seconds = Math.floor(sandbox.clock.now() / 1000);
+        const response = await fetch(`${b.url}/webhooks/payments/pe_demo`, {
+          method: 'POST',
+          headers: { 'payments-signature': signPayment(secret, undefined, seconds, body) },
+          body,
+        });
+        expect(response.status).toBe(200);
+      },
+    );
   });
 
   describe('the appointment service', () => {
