@@ -6,15 +6,15 @@ import { deliveryOf } from '../support/events.js';
 import { openLogAndFeed } from '../support/live.js';
 import { soon, useConsole } from './console.js';
 
-const many = 10_000;
+const many = 2_000;
 const rowHeight = 64;
 
-/** Ten thousand shipments, whose events came within the last 50 minutes. */
+/** Shipments whose events came within the last 50 minutes. */
 async function fill(databaseUrl: string): Promise<void> {
   const live = await openLogAndFeed(databaseUrl);
   const begin = Date.now() - 50 * 60_000;
   const events = Array.from({ length: many }, (_, at) => {
-    const time = new Date(begin + at * 300).toISOString();
+    const time = new Date(begin + at * 1_500).toISOString();
     const id = `many_${at}`;
     return shipmentEvent({ eventId: id, shipmentId: id, occurredAt: time, receivedAt: time });
   });
@@ -22,7 +22,7 @@ async function fill(databaseUrl: string): Promise<void> {
   await live.stop();
 }
 
-describe.skipIf(skipBrowserTests)('the console with 10,000 shipments (needs Chromium)', () => {
+describe.skipIf(skipBrowserTests)('the console with 2,000 shipments (needs Chromium)', () => {
   const ui = useConsole({}, fill);
   const list = (): Locator => ui.page.locator('.virtual');
   const rows = (): Locator => list().getByRole('listitem');
