@@ -3,7 +3,7 @@ import { AxeBuilder } from '@axe-core/playwright';
 import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished } from 'vitest';
 import type { Environment } from '../../src/config/environment.js';
-import { launchBrowser, resetPage } from '../support/browser.js';
+import { collectFaults, launchBrowser, resetPage } from '../support/browser.js';
 import { createTestFile } from '../support/sqlite.js';
 import { startTestbed, type Testbed } from '../support/testbed.js';
 
@@ -69,7 +69,8 @@ export function useConsole(settings: Environment = {}, fill?: Fill): Console {
   async function openPage(context: BrowserContext): Promise<Page> {
     const opened = await context.newPage();
     opened.setDefaultTimeout(60_000);
-    collectFaults(opened, testbed.url, faults);
+    // What the browser says of a failed request is the test's affair.
+    collectFaults(opened, testbed.url, faults, /Failed to load resource|WebSocket/);
     return opened;
   }
   const button = (name: string | RegExp) => page.getByRole('button', { name });
@@ -122,20 +123,4 @@ export function useConsole(settings: Environment = {}, fill?: Fill): Console {
             .map((part) => part.getAttribute('class') ?? part.tagName),
         ),
   };
-}
-
-/** Collects what goes wrong on a page from now on; what the browser says of a failed request is the test's affair. */
-function collectFaults(page: Page, url: string, faults: string[]): void {
-  const { host } = new URL(url);
-  const note = (address: string): void => {
-    if (/^(https?|wss?):/.test(address) && new URL(address).host !== host)
-      faults.push(`request to ${address}`);
-  };
-  page.on('request', (request) => note(request.url()));
-  page.on('websocket', (socket) => note(socket.url()));
-  page.on('pageerror', ({ message }) => faults.push(message));
-  page.on('console', (line) => {
-    if (['error', 'warning'].includes(line.type()) && !/Failed to load resource|WebSocket/.test(line.text()))
-      faults.push(line.text());
-  });
 }

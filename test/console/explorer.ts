@@ -6,18 +6,10 @@ import { readConfig, type GatewayConfig } from '../../src/config/config.js';
 import type { Environment } from '../../src/config/environment.js';
 import { startGateway, type Gateway } from '../../src/gateway.js';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.js';
-import { launchBrowser, resetPage, resetWindow } from '../support/browser.js';
+import { collectFaults, launchBrowser, resetPage, resetWindow } from '../support/browser.js';
 import { testWriter } from '../support/database.js';
-
-interface Person {
-  readonly email: string;
-  readonly password: string;
-}
-
-/** The demo user. */
-export const demo: Person = { email: 'demo@example.com', password: 'demo-password' };
-/** Another user, who has no notes. */
-export const other: Person = { email: 'other@example.com', password: 'other' };
+import { demo } from '../support/testbed.js';
+import { other } from './console.js';
 
 /** The explorer, with nobody signed in and nothing stored when a test begins. */
 export interface Explorer {
@@ -41,12 +33,14 @@ export interface Explorer {
   /** Opens the tab of a sample. */
   open(tab: string): Promise<void>;
   run(): Promise<void>;
-  /** Replaces the operation in the editor, and runs it. */
+  /** Replaces the operation in the editor. */
+  replace(operation: string): Promise<void>;
+  /** Replaces it, and runs it. */
   replaceAndRun(operation: string): Promise<void>;
   /** The text of the answer with white space collapsed: the editor wraps its lines, and uses no-break spaces. */
   answer(): Promise<string>;
   /** Submits the sign-in form, by default for the demo user, without waiting for the outcome. */
-  signIn(person?: Person): Promise<void>;
+  signIn(person?: typeof demo): Promise<void>;
   /** Signs in the demo user as another window would, and waits until the page shows it. */
   signedIn(): Promise<void>;
   /** Signs in the demo user as another window would, of which the page is not told. */
@@ -73,7 +67,7 @@ export function useExplorer(): Explorer {
 
   beforeAll(async () => {
     sandbox = await startSandbox();
-    sandbox.notes.addUser({ ...other, name: 'Otto Other' });
+    sandbox.notes.addUser(other);
     gateway = await startGateway(configure(sandbox), { writer: testWriter() });
     sandbox.deliverTo(gateway.url);
     browser = await launchBrowser();
@@ -89,7 +83,7 @@ export function useExplorer(): Explorer {
   async function openPage(): Promise<Page> {
     const opened = await browser.newPage({ viewport });
     opened.setDefaultTimeout(60_000);
-    collectFaults(opened, new URL(gateway.url).host, faults);
+    collectFaults(opened, gateway.url, faults);
     return opened;
   }
 
@@ -118,7 +112,13 @@ export function useExplorer(): Explorer {
   const button = (name: string) => page.getByRole('button', { name });
   const run = () => page.getByLabel('Execute query').click();
 
-  async function signIn({ email, password }: Person = demo): Promise<void> {
+  async function replace(operation: string): Promise<void> {
+    await page.locator('.graphiql-query-editor .monaco-editor').click();
+    await page.keyboard.press('ControlOrMeta+A');
+    await page.keyboard.insertText(operation);
+  }
+
+  async function signIn({ email, password } = demo): Promise<void> {
     await page.getByLabel('E-mail').fill(email);
     await page.getByLabel('Password').fill(password);
     await button('Sign in').click();
@@ -158,10 +158,9 @@ export function useExplorer(): Explorer {
     button,
     open: (tab) => page.getByRole('tab', { name: tab, exact: true }).click(),
     run,
+    replace,
     async replaceAndRun(operation) {
-      await page.locator('.graphiql-query-editor .monaco-editor').click();
-      await page.keyboard.press('ControlOrMeta+A');
-      await page.keyboard.insertText(operation);
+      await replace(operation);
       await run();
     },
     answer: async () => (await page.locator('.result-window').innerText()).replaceAll(/\s+/g, ' '),
@@ -214,17 +213,4 @@ export function configure(sandbox: Sandbox, more: Environment = {}): GatewayConf
   const { upstreams, ...rest } = readConfig(environment, () => '');
   if (upstreams === null) throw new Error('The sandbox gave no settings.');
   return { ...rest, upstreams };
-}
-
-/** Collects what goes wrong on a page from now on. */
-function collectFaults(page: Page, host: string, faults: string[]): void {
-  const note = (url: string): void => {
-    if (/^(https?|wss?):/.test(url) && new URL(url).host !== host) faults.push(`request to ${url}`);
-  };
-  page.on('request', (request) => note(request.url()));
-  page.on('websocket', (socket) => note(socket.url()));
-  page.on('pageerror', ({ message }) => faults.push(message));
-  page.on('console', (line) => {
-    if (['error', 'warning'].includes(line.type())) faults.push(line.text());
-  });
 }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { announceFromAnotherWindow, awaitDisplay, other, soon, type Explorer } from './explorer.js';
+import { other } from './console.js';
+import { announceFromAnotherWindow, awaitDisplay, soon, type Explorer } from './explorer.js';
 
 const signInMutation =
   'mutation { signIn(input: { email: "demo@example.com", password: "demo-password" }) { errors { code } } }';

@@ -2,13 +2,13 @@ import type { Page, Route } from 'playwright-core';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Change } from '../../src/client/core/page.js';
 import { openProxy } from '../client/proxy.js';
+import { demo } from '../support/testbed.js';
+import { other } from './console.js';
 import {
   announceFromAnotherWindow,
   announceNetwork,
   awaitDisplay,
   awaitEditor,
-  demo,
-  other,
   soon,
   type Explorer,
 } from './explorer.js';

@@ -62,3 +62,21 @@ export async function resetWindow(page: Page, viewport: ViewportSize): Promise<v
   await page.emulateMedia({ colorScheme: 'light', forcedColors: 'none' });
   await page.mouse.move(0, 0);
 }
+
+/**
+ * Collects what goes wrong on a page from now on: requests to other hosts, errors, and console messages such as policy
+ * violations, except for those that match `expected`.
+ */
+export function collectFaults(page: Page, url: string, faults: string[], expected = /(?!)/): void {
+  const { host } = new URL(url);
+  const note = (address: string): void => {
+    if (/^(https?|wss?):/.test(address) && new URL(address).host !== host)
+      faults.push(`request to ${address}`);
+  };
+  page.on('request', (request) => note(request.url()));
+  page.on('websocket', (socket) => note(socket.url()));
+  page.on('pageerror', ({ message }) => faults.push(message));
+  page.on('console', (line) => {
+    if (['error', 'warning'].includes(line.type()) && !expected.test(line.text())) faults.push(line.text());
+  });
+}
