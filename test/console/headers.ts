@@ -3,18 +3,22 @@ import { awaitEditor, soon, type Explorer } from './explorer.js';
 
 /** Where typed headers, which may contain a token, are stored. */
 export function headersTests(explorer: Explorer): void {
-  const { button, run, replaceAndRun } = explorer;
+  const { button, run, replace, replaceAndRun } = explorer;
   const storage = () => explorer.page.evaluate(() => JSON.stringify(localStorage));
   const history = () => explorer.page.evaluate(() => localStorage.getItem('graphiql:queries'));
+  const tabState = () => explorer.page.evaluate(() => localStorage.getItem('graphiql:tabState'));
   const headers = () =>
     explorer.page.locator('.graphiql-editor-tool .monaco-editor').filter({ visible: true });
-  /** GraphiQL stores what was typed half a second later, even if that has been switched off meanwhile. */
-  const waitForStorage = () => explorer.page.waitForTimeout(800);
-
   async function typeHeaders(): Promise<void> {
     await button('Headers').click();
     await headers().click();
     await explorer.page.keyboard.insertText('{ "authorization": "Bearer of-mine" }');
+  }
+
+  /** Types an operation, and waits until GraphiQL has stored it: half a second later, after what was typed before. */
+  async function typeStored(name: string): Promise<void> {
+    await replace(`query ${name} { __typename }`);
+    await expect.poll(tabState, soon).toContain(name);
   }
 
   const choice = (name: string) => explorer.page.getByRole('button', { name, exact: true });
@@ -37,13 +41,12 @@ export function headersTests(explorer: Explorer): void {
 
     test('are stored only if the settings say so', async () => {
       await typeHeaders();
-      await waitForStorage();
+      await typeStored('Without');
       await run();
-      await expect.poll(history, soon).toContain('NotesPage');
+      await expect.poll(history, soon).toContain('Without');
       expect(await storage()).not.toContain('of-mine');
       await setPersistence('On');
-      await replaceAndRun('query Kept { __typename }');
-      await waitForStorage();
+      await typeStored('Kept');
       await run();
       await expect.poll(history, soon).toContain('of-mine');
     });
@@ -51,12 +54,13 @@ export function headersTests(explorer: Explorer): void {
     test('are deleted when storing them is switched off', async () => {
       await setPersistence('On');
       await typeHeaders();
-      await replaceAndRun('query Kept { __typename }');
+      await typeStored('Kept');
+      await run();
       await expect.poll(history, soon).toContain('of-mine');
+      await replace('query Late { __typename }'); // stored, with the headers, once that is switched off
       await setPersistence('Off');
       expect(await storage()).not.toContain('of-mine');
-      await waitForStorage();
-      expect(await storage()).toContain('Kept');
+      await expect.poll(tabState, soon).toContain('Late');
       expect(await storage()).not.toContain('of-mine');
     });
 
@@ -64,8 +68,7 @@ export function headersTests(explorer: Explorer): void {
       await replaceAndRun(
         'mutation Enter($secret: String! = "of-mine") { signIn(input: { email: "nobody@example.com", password: $secret }) { errors { code } } }',
       );
-      await expect.poll(history, soon).toContain('Enter');
-      await waitForStorage();
+      for (const stored of [history, tabState]) await expect.poll(stored, soon).toContain('Enter');
       expect(await storage()).not.toContain('mine');
     });
 
@@ -73,7 +76,7 @@ export function headersTests(explorer: Explorer): void {
       await explorer.page.evaluate(() => localStorage.setItem('of-another-page', 'kept'));
       await setPersistence('On');
       await typeHeaders();
-      await waitForStorage();
+      await expect.poll(tabState, soon).toContain('of-mine');
       await run();
       await expect.poll(history, soon).toContain('of-mine');
       await explorer.page.getByLabel('Open settings dialog').click();
@@ -85,12 +88,11 @@ export function headersTests(explorer: Explorer): void {
 
     test('are stored with the setting for the next visit', async () => {
       await typeHeaders();
-      await waitForStorage();
       await setPersistence('On');
-      await waitForStorage();
+      await expect.poll(tabState, soon).toContain('of-mine');
       const tabs = await tabNames();
       await reload();
-      await waitForStorage();
+      await explorer.page.waitForTimeout(800); // GraphiQL may store the tabs half a second after it opened them
       await reload();
       expect(await tabNames()).toEqual(tabs);
       await button('Headers').click();
