@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { startGateway } from '../../src/gateway.js';
 import { skipBrowserTests } from '../support/browser.js';
 import { testWriter } from '../support/database.js';
-import { awaitEditor, configure, soon, useExplorer } from './explorer.js';
+import { announceNetwork, awaitEditor, configure, soon, useExplorer } from './explorer.js';
 import { headersTests } from './headers.js';
 import { lateTests } from './late.js';
 import { signInTests } from './sign-in.js';
@@ -91,8 +91,9 @@ describe.skipIf(skipBrowserTests)('the explorer (needs Chromium)', () => {
       await open('ShipmentUpdates');
       await run();
       await expect.poll(answerTo('shp_first'), soon).toContain('"shipmentId": "shp_first"');
-      for (let at = 0; at < 105; at += 1)
-        await explorer.sandbox.webhooks.emitShipment({ shipment: { id: `shp_${at}` } });
+      const emit = (at: number) => explorer.sandbox.webhooks.emitShipment({ shipment: { id: `shp_${at}` } });
+      await Promise.all(Array.from({ length: 104 }, (_, at) => emit(at)));
+      await emit(104);
       await explorer.page.getByLabel('Show Messages').click();
       const messages = explorer.page.getByRole('region', { name: 'Messages' });
       const latest = messages.getByRole('listitem').first();
@@ -178,6 +179,7 @@ describe.skipIf(skipBrowserTests)('the explorer (needs Chromium)', () => {
       await page.goto(`${explorer.gateway.url}/graphql`);
       await problem.waitFor();
       await page.unroute('**/schema.graphql');
+      await announceNetwork(page);
       await problem.waitFor({ state: 'detached' });
       await page.getByLabel('Show Documentation Explorer').click();
       await expect.poll(() => page.getByText('Root Types').isVisible(), soon).toBe(true);

@@ -203,6 +203,7 @@ export function signInTests(explorer: Explorer): void {
       await button('Sign out').click();
       await problem('cannot be reached').waitFor();
       await explorer.page.unroute('**/graphql');
+      await announceNetwork(explorer.page);
       await problem('cannot be reached').waitFor({ state: 'detached' });
       expect(await button('Sign out').isVisible()).toBe(true);
     });
