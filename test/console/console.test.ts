@@ -150,6 +150,8 @@ describe.skipIf(skipBrowserTests)('the console (needs Chromium)', () => {
       shipment: { id: 'shp_early' },
     });
     await ui.page.getByText('Out of order').waitFor();
+    const hasChanged = { hasText: 'shp_early', has: ui.page.locator('.flash') };
+    await ui.page.getByRole('listitem').filter(hasChanged).waitFor();
     expect(await first()).toContain('shp_moving');
     await ui.expectAccessible();
     await ui.page.goBack();

@@ -1,12 +1,11 @@
 import { useCallback, useRef, useState } from 'react';
-import { msOf } from './instant.js';
 import type { Pages } from './use-pages.js';
 
-/** A list whose rows go to their places as something happens to them, most of them to its top. */
+/** A list whose rows move to its top as something happens to them. */
 export interface MovingList<Row> {
   /** Takes a row as it is now. */
   readonly update: (row: Row) => void;
-  /** How many rows wait to move: they do not while somebody reads further down. */
+  /** How many rows wait to move to the top: they do not while somebody reads further down. */
   readonly held: number;
   readonly showHeld: () => void;
   /** To be told whether the top of the list is in sight. */
@@ -23,21 +22,17 @@ const usualMost = 10_000;
 interface Revised {
   readonly id: string;
   readonly revision: number;
-}
-
-/** Which rows a list has, and whether it has one of two before the other. */
-interface Order<Row> {
-  readonly matches: (row: Row) => boolean;
-  readonly isBefore: (one: Row, other: Row) => boolean;
+  /** Where the row stands goes by this, if it has it; a late event leaves it as it was. */
+  readonly updatedAt?: string;
 }
 
 /**
- * Moves rows of `pages` that `matches` to their places as they change, and those that no longer match out of it. Holds at
- * most `most` rows, and begins the list anew with more.
+ * Moves rows of `pages` that `matches` to the top as they change, and those that no longer match out of it; what changes
+ * by a late event stays where it is. Holds at most `most` rows, and begins the list anew with more.
  */
 export function useMovingList<Row extends Revised>(
   { rows: shown, loading, error, change, reload }: Pages<Row>,
-  { matches, isBefore }: Order<Row>,
+  matches: (row: Row) => boolean,
   most = usualMost,
 ): MovingList<Row> {
   const waiting = useRef(new Map<string, Row>());
@@ -46,17 +41,27 @@ export function useMovingList<Row extends Revised>(
   const [held, setHeld] = useState(0);
 
   const showHeld = useCallback(() => {
-    const moved = [...waiting.current.values()];
+    const moved = [...waiting.current.values()].toReversed();
     if (moved.length === 0) return;
     waiting.current.clear();
     setHeld(0);
     if (moved.length >= most) return reload();
-    return change((rows, end) => moveRows(rows, moved, { matches, isBefore }, end));
-  }, [change, reload, matches, isBefore, most]);
+    const ids = new Set(moved.map(({ id }) => id));
+    return change((rows) => [
+      ...moved.map((row) => later(row, rows)).filter(matches),
+      ...rows.filter(({ id }) => !ids.has(id)),
+    ]);
+  }, [change, reload, matches, most]);
+
+  const replace = (row: Row): void =>
+    change((rows) => rows.map((old) => (old.id === row.id ? later(row, [old]) : old)));
 
   const update = (row: Row): void => {
     noteChange(changedAt.current, row.id);
-    waiting.current.delete(row.id); // what changed last is taken last
+    const old = shown.find(({ id }) => id === row.id);
+    const isLate = old?.updatedAt !== undefined && old.updatedAt === row.updatedAt;
+    if (isLate && matches(row) && !waiting.current.has(row.id)) return replace(row);
+    waiting.current.delete(row.id); // what changed last is at the top
     if (waiting.current.size < most) waiting.current.set(row.id, row);
     if (isAtTop.current) {
       showHeld();
@@ -64,7 +69,7 @@ export function useMovingList<Row extends Revised>(
       return shown.length > most && !loading && !error ? reload() : undefined;
     }
     setHeld([...waiting.current.values()].filter(matches).length);
-    return change((rows) => rows.map((old) => (old.id === row.id ? later(row, old) : old)));
+    return replace(row);
   };
 
   const setAtTop = useCallback(
@@ -89,39 +94,8 @@ function noteChange(changedAt: Map<string, number>, id: string): void {
   }
 }
 
-/**
- * The rows once `moved` are where the order has them. One that was not among them and comes after `end` is left to the
- * page that has it.
- */
-export function moveRows<Row extends Revised>(
-  rows: readonly Row[],
-  moved: readonly Row[],
-  { matches, isBefore }: Order<Row>,
-  end: Row | undefined,
-): readonly Row[] {
-  const ids = new Set(moved.map(({ id }) => id));
-  const known = new Map(rows.filter(({ id }) => ids.has(id)).map((row) => [row.id, row]));
-  let placed = rows.filter(({ id }) => !ids.has(id));
-  for (const row of moved.map((one) => later(one, known.get(one.id))).filter(matches)) {
-    if (end && !known.has(row.id) && !isBefore(row, end)) continue;
-    const index = placed.findIndex((other) => isBefore(row, other));
-    placed = placed.toSpliced(index < 0 ? placed.length : index, 0, row);
-  }
-  return placed;
-}
-
-/** Of two states of a row the later one. */
-function later<Row extends Revised>(row: Row, old: Row | undefined): Row {
+/** The row, or the same one among `rows` if that is later. */
+function later<Row extends Revised>(row: Row, rows: readonly Row[]): Row {
+  const old = rows.find(({ id }) => id === row.id);
   return old && old.revision > row.revision ? old : row;
-}
-
-/**
- * Orders rows as the gateway does: the latest activity first, then by the service's own id downwards. One whose time
- * cannot be read is taken for the latest.
- */
-export function latestFirst<Row extends { readonly updatedAt: string }>(ownId: (row: Row) => string) {
-  return (one: Row, other: Row): boolean => {
-    const [time, others] = [msOf(one.updatedAt), msOf(other.updatedAt)];
-    return time === others ? ownId(one) >= ownId(other) : !(time < others);
-  };
 }

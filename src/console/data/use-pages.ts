@@ -27,13 +27,11 @@ export interface Pages<Row> {
   readonly change: (act: Change<Row>) => void;
 }
 
-/** Is also given `end`, the last row that the gateway gave, if there is more after that. */
-type Change<Row> = (rows: readonly Row[], end: Row | undefined) => readonly Row[];
+type Change<Row> = (rows: readonly Row[]) => readonly Row[];
 
 interface State<Row> {
   readonly rows: readonly Row[];
   readonly after: string | undefined;
-  readonly end: Row | undefined;
   readonly hasMore: boolean;
   readonly loading: boolean;
   readonly error: GatewayError | undefined;
@@ -44,7 +42,6 @@ interface State<Row> {
 const begun = {
   rows: [],
   after: undefined,
-  end: undefined,
   hasMore: true,
   loading: false,
   error: undefined,
@@ -126,7 +123,7 @@ function useRetry(error: GatewayError | undefined, retry: () => void): void {
 }
 
 function changed<Row>(state: State<Row>, acts: readonly Change<Row>[]): State<Row> {
-  return { ...state, rows: acts.reduce((rows, act) => act(rows, state.end), state.rows) };
+  return { ...state, rows: acts.reduce((rows, act) => act(rows), state.rows) };
 }
 
 function withPage<Row extends { readonly id: string }>(
@@ -139,7 +136,6 @@ function withPage<Row extends { readonly id: string }>(
   return {
     rows: [...before, ...nodes.filter(({ id }) => !known.has(id))],
     after: pageInfo.endCursor ?? undefined,
-    end: pageInfo.hasNextPage ? nodes.at(-1) : undefined,
     hasMore: pageInfo.hasNextPage,
     loading: false,
     error: undefined,

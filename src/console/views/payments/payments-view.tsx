@@ -3,7 +3,7 @@ import { hrefOf } from '../../app/router.js';
 import type { ViewProps } from '../../app/shell.js';
 import { useGateway } from '../../data/use-gateway.js';
 import { usePaymentUpdates } from '../../data/use-live.js';
-import { latestFirst, useMovingList } from '../../data/use-moving-list.js';
+import { useMovingList } from '../../data/use-moving-list.js';
 import { usePages } from '../../data/use-pages.js';
 import { PaymentsDocument, type PaymentFilter, type PaymentRowFragment } from '../../generated/index.js';
 import { EntityList } from '../../parts/entity-list.js';
@@ -16,7 +16,6 @@ import { Amount, ModeBadge } from './amount.js';
 import { PaymentDetail } from './payment-detail.js';
 
 const pageSize = 50;
-const isBefore = latestFirst(({ paymentId }: PaymentRowFragment) => paymentId);
 
 /** All payments, the latest activity first, and one of them with its events. */
 export function PaymentsView({ place }: ViewProps): ReactElement {
@@ -39,7 +38,7 @@ function Payments({ place }: ViewProps): ReactElement {
   );
   const pages = usePages<PaymentRowFragment>(load);
   const matches = useCallback((row: PaymentRowFragment) => fits(row, filter), [filter]);
-  const moving = useMovingList(pages, { matches, isBefore });
+  const moving = useMovingList(pages, matches);
   usePaymentUpdates(({ payment }) => moving.update(payment), pages.reload);
   return (
     <Split

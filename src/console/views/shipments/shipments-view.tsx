@@ -3,7 +3,7 @@ import { hrefOf } from '../../app/router.js';
 import type { ViewProps } from '../../app/shell.js';
 import { useGateway } from '../../data/use-gateway.js';
 import { useShipmentUpdates } from '../../data/use-live.js';
-import { latestFirst, useMovingList } from '../../data/use-moving-list.js';
+import { useMovingList } from '../../data/use-moving-list.js';
 import { usePages } from '../../data/use-pages.js';
 import { ShipmentsDocument, type ShipmentFilter, type ShipmentRowFragment } from '../../generated/index.js';
 import { EntityList } from '../../parts/entity-list.js';
@@ -16,7 +16,6 @@ import { ShipmentDetail } from './shipment-detail.js';
 import { StageBadge, stageNames } from './stages.js';
 
 const pageSize = 50;
-const isBefore = latestFirst(({ shipmentId }: ShipmentRowFragment) => shipmentId);
 
 /** All shipments, the latest activity first, and one of them as a time line. */
 export function ShipmentsView({ place }: ViewProps): ReactElement {
@@ -34,7 +33,7 @@ function Shipments({ place }: ViewProps): ReactElement {
   );
   const pages = usePages<ShipmentRowFragment>(load);
   const matches = useCallback((row: ShipmentRowFragment) => fits(row, filter), [filter]);
-  const moving = useMovingList(pages, { matches, isBefore });
+  const moving = useMovingList(pages, matches);
   useShipmentUpdates(({ shipment }) => moving.update(shipment), pages.reload);
   return (
     <Split

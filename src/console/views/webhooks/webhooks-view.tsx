@@ -29,8 +29,6 @@ const pageSize = 20;
 const maxRows = 2000;
 /** Among how many one that an address names is looked for. */
 const mostSearched = 500;
-/** What comes is the newest. */
-const isBefore = (): boolean => true;
 
 /** What arrives at the webhooks, and why something was refused. */
 export function WebhooksView({ place }: ViewProps): ReactElement {
@@ -167,7 +165,7 @@ function useRows(filter: WebhookDeliveryFilter) {
   }, [ask]);
   const pages = usePages<Row>(load);
   const matches = useCallback((row: Row) => fits(row, filter), [filter]);
-  const moving = useMovingList(pages, { matches, isBefore }, maxRows);
+  const moving = useMovingList(pages, matches, maxRows);
   const take = (row: Row): void => {
     if (matches(row)) moving.update(row);
   };
