@@ -37,6 +37,13 @@ describe.skipIf(skipBrowserTests)('the views of the console (need Chromium)', ()
     await exactly('Create').click();
     await expect.poll(() => fault?.evaluate((shown) => shown.isConnected), soon).toBe(false);
     await expect.poll(() => text.evaluate(hasFocus), soon).toBe(true); // it is said once more
+    const answer = await hold('xxx');
+    await exactly('Create').click();
+    await ui.page.getByLabel('Tags').focus();
+    answer();
+    await expect.poll(() => text.getAttribute('aria-invalid'), soon).toBe('true');
+    expect(await ui.page.getByLabel('Tags').evaluate(hasFocus)).toBe(true);
+    await ui.page.unroute('**/graphql');
     await text.fill('short');
     await ui.page.route('**/graphql', (route) => route.abort());
     await exactly('Create').click();

@@ -14,11 +14,20 @@ import { sentence } from './words.js';
 /** What the gateway says is wrong with a form, each below the field at its path. */
 export type UserErrors = readonly ErrorPartsFragment[];
 
-/** What is wrong with a form, of which the first field that is at fault gets the focus then. */
+/**
+ * What is wrong with a form; to be set to nothing when it is sent. The first field that is at fault gets the focus, unless
+ * that has gone elsewhere meanwhile.
+ */
 export function useUserErrors() {
   const form = useRef<HTMLFormElement>(null);
+  const sentFrom = useRef<Element | null>(null);
   const [errors, setErrors] = useState<UserErrors>([]);
-  useEffect(() => form.current?.querySelector<HTMLElement>('[aria-invalid]')?.focus(), [errors]);
+  useEffect(() => {
+    const { activeElement, body } = document;
+    if (errors.length === 0) sentFrom.current = activeElement;
+    else if (activeElement === sentFrom.current || activeElement === body)
+      form.current?.querySelector<HTMLElement>('[aria-invalid]')?.focus();
+  }, [errors]);
   return { form, errors, setErrors };
 }
 

@@ -1,4 +1,4 @@
-import { use, useState, type ReactElement, type SubmitEvent } from 'react';
+import { use, useId, useState, type ReactElement, type SubmitEvent } from 'react';
 import { useUnsaved } from '../../app/unsaved.js';
 import { useIsShown, useMutation } from '../../data/use-mutation.js';
 import {
@@ -129,6 +129,7 @@ interface PinnedBoxProps {
 }
 
 function PinnedBox({ isPinned, change, errors }: PinnedBoxProps): ReactElement {
+  const id = useId();
   const isLocked = use(Locked);
   const faults = errors.filter(({ path }) => path[0] === 'isPinned');
   return (
@@ -138,15 +139,19 @@ function PinnedBox({ isPinned, change, errors }: PinnedBoxProps): ReactElement {
           type="checkbox"
           checked={isPinned}
           aria-disabled={isLocked}
+          aria-invalid={faults.length > 0 || undefined}
+          aria-describedby={id}
           onChange={({ target }) => isLocked || change(target.checked)}
         />
         Pinned <span className="quiet">(at most {maxPinned} notes)</span>
       </label>
-      {faults.map(({ message }) => (
-        <p className="fault" role="alert" key={message}>
-          {message}
-        </p>
-      ))}
+      <div id={id}>
+        {faults.map(({ message }) => (
+          <p className="fault" role="alert" key={message}>
+            {message}
+          </p>
+        ))}
+      </div>
     </div>
   );
 }
