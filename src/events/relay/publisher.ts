@@ -24,7 +24,7 @@ const leaseMs = 4_000;
 const bidMs = 3_000;
 const pollMs = 1_000;
 const pageSize = 128;
-const taken = 'another replica relays events now';
+const taken = 'the lease to relay events is taken: this replica waits for it';
 
 /**
  * Publishes what is committed to the log from now on, one process at a time, by a lease. Each message says which one it
@@ -45,7 +45,7 @@ export class Publisher {
   /** Does so over this stream until `signal` is aborted. Never rejects: it tries again. */
   async run(stream: NatsStream, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      // A bid fails only with the database, which is not the relay's to tell.
+      // It fails only with the database, which is not the relay's to tell.
       const hasTried = await this.#bid(stream, signal).catch(() => false);
       // Also after the log was replaced, or the lease was lost: whatever it finds, it does not spin.
       const ms = hasTried ? pollMs : bidMs * (0.5 + Math.random());
@@ -53,15 +53,13 @@ export class Publisher {
     }
   }
 
-  /** Publishes, unless another replica does. Resolves with whether it has tried: if that failed, it was told why. */
+  /** Publishes, unless another replica has the lease. Resolves with whether it has tried, whatever came of that. */
   async #bid(stream: NatsStream, signal: AbortSignal): Promise<boolean> {
     const lost = new AbortController();
     const ended = AbortSignal.any([signal, lost.signal]);
     const lease = { ttlMs: leaseMs, maxWorkMs: Infinity, onLost: () => lost.abort() };
     const done = await tryLease(this.#options.database, 'relay', lease, () =>
-      this.#publishUntil(ended, stream).catch((error: unknown) => {
-        if (!ended.aborted) this.#outage.down(error);
-      }),
+      this.#publishUntil(ended, stream).catch(() => undefined),
     );
     if (!done) this.#outage.leave(taken);
     return done !== undefined;
@@ -74,9 +72,9 @@ export class Publisher {
     const bell = this.#listen(ended);
     try {
       let { position } = await findEnd(log);
-      let last = await stream.begin();
+      let last = await this.#tell(stream.begin(), ended);
       // So that replicas know that entries come from here on; one at another position looks what has happened.
-      last = await stream.publish(sealReference(sealer, position, position), last);
+      last = await this.#tell(stream.publish(sealReference(sealer, position, position), last), ended);
       this.#outage.up();
       while (!ended.aborted) {
         const rung = bell.next();
@@ -84,13 +82,23 @@ export class Publisher {
         if (!read) return;
         const { rows, more } = read;
         for (const message of sealRows(sealer, position, rows, stream.maxBytes))
-          last = await stream.publish(message, last);
+          last = await this.#tell(stream.publish(message, last), ended);
         published.value += rows.length;
         if (rows.length > 0) position = positionOf(rows.at(-1)!);
         if (!more) await rung;
       }
     } finally {
       bell.stop();
+    }
+  }
+
+  /** What the stream does; if it fails, the log says so. */
+  async #tell(doing: Promise<number>, ended: AbortSignal): Promise<number> {
+    try {
+      return await doing;
+    } catch (error) {
+      if (!ended.aborted) this.#outage.down(error);
+      throw error;
     }
   }
 

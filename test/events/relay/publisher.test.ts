@@ -12,7 +12,7 @@ import { openTestLog, type TestLog } from '../test-log.js';
 const sealer = createSealer([randomBytes(32)]);
 const relays = 'this replica relays events to the others';
 const cannot = 'this replica cannot relay events; all read them from the database until one can';
-const others = 'another replica relays events now';
+const others = 'the lease to relay events is taken: this replica waits for it';
 
 /** A stream that takes everything, once it has begun. */
 function createStream() {
@@ -69,6 +69,13 @@ describe.skipIf(noPostgres)('a replica that may relay events', () => {
       await expect.poll(() => bid.mock.results.map(({ type }) => type)).toContain('return');
     });
     await expect.poll(() => lines).toEqual([relays]);
+  });
+
+  test('says nothing of a failure of the database while it relays them', async () => {
+    const read = vi.spyOn(own.log, 'rowsAfter').mockRejectedValueOnce(new Error('The database is away.'));
+    run(createStream().stream);
+    await expect.poll(() => read.mock.calls.length).toBeGreaterThan(1);
+    expect(lines).toEqual([relays]);
   });
 
   test('says that it cannot, and takes that back once another does', async () => {
