@@ -1,4 +1,5 @@
 import { Client, type ClientConfig } from 'pg';
+import { hangUp } from './hang-up.js';
 import { readTimeline } from './timeline.js';
 
 /** A server of the database. */
@@ -73,7 +74,7 @@ export class HostProbe {
       if (this.#isStopped) throw new Error('It is no longer asked.');
       return client;
     } catch (error) {
-      void client.end().catch(() => undefined);
+      void hangUp(client);
       throw error;
     }
   }
@@ -87,6 +88,6 @@ export class HostProbe {
   #disconnect(): void {
     const client = this.#client;
     this.#client = undefined;
-    void client?.end().catch(() => undefined); // not awaited: a server that is mute would not say goodbye
+    if (client) void hangUp(client);
   }
 }
