@@ -206,7 +206,7 @@ function warnOfTracing(given: Environment): readonly string[] {
     ...warnOfProtocol(given),
     ...warnOfSampler(sampler),
     ...(sampler?.endsWith('traceidratio') ? warnOfRatio(ratio) : []),
-    ...warnOfOthers(given, 'OTEL_TRACES_EXPORTER', ['otlp', 'none'], 'traces are only sent by otlp'),
+    ...warnOfExporters(given['OTEL_TRACES_EXPORTER']),
     ...warnOfPropagators(given['OTEL_PROPAGATORS']),
   ];
 }
@@ -252,10 +252,9 @@ function warnOfRatio(ratio: string | undefined): readonly string[] {
 
 /** `baggage` is usual beside it, and never passed on. */
 function warnOfPropagators(propagators = ''): readonly string[] {
-  const [text, words] = [propagators.toLowerCase(), list.parse(propagators.toLowerCase())];
-  return text === '' ||
-    text === 'none' ||
-    words.filter((word) => word !== 'baggage').join() === 'tracecontext'
+  const text = propagators.toLowerCase();
+  const passing = list.parse(text).filter((word) => word !== 'baggage');
+  return text === '' || text === 'none' || passing.join() === 'tracecontext'
     ? []
     : [
         `OTEL_PROPAGATORS is ${propagators}, but traces are passed on by tracecontext alone: ` +
@@ -263,14 +262,9 @@ function warnOfPropagators(propagators = ''): readonly string[] {
       ];
 }
 
-function warnOfOthers(
-  given: Environment,
-  name: string,
-  spoken: readonly string[],
-  instead: string,
-): readonly string[] {
+function warnOfExporters(exporters = ''): readonly string[] {
   return list
-    .parse(given[name] ?? '')
-    .filter((word) => !spoken.includes(word.toLowerCase()))
-    .map((word) => `${name} has ${word}, which has no effect: ${instead}`);
+    .parse(exporters)
+    .filter((word) => !/^(otlp|none)$/i.test(word))
+    .map((word) => `OTEL_TRACES_EXPORTER has ${word}, which has no effect: traces are only sent by otlp`);
 }
