@@ -120,11 +120,7 @@ describe.skipIf(skipBrowserTests)('the console (needs Chromium)', () => {
     await again.focus();
     const alert = await ui.page.getByRole('alert').elementHandle();
     const before = tries;
-    for (const more of [1, 2]) {
-      await again.waitFor();
-      await announceNetwork(ui.page);
-      await expect.poll(() => tries - before, soon).toBeGreaterThanOrEqual(more);
-    }
+    await expect.poll(() => tries - before, soon).toBeGreaterThan(1);
     expect(await again.evaluate((button) => button === document.activeElement)).toBe(true);
     expect(await alert?.evaluate((shown) => shown.isConnected)).toBe(true);
     await ui.page.unroute('**/graphql');
