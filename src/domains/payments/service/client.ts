@@ -96,9 +96,9 @@ async function withAdvice<T>(call: Promise<T>): Promise<T> {
     return await call;
   } catch (cause) {
     if (!(cause instanceof UpstreamError && cause.uncertain)) throw cause;
-    const { code, reason, message } = cause;
+    const { code, reason, message, retryAfter } = cause;
     const advice =
       reason === 'misshapen' ? unread : `${message} It may have rotated the secret: rotate it again.`;
-    throw new GatewayError(code, advice, { cause });
+    throw new GatewayError(code, advice, { cause, ...(retryAfter !== undefined && { retryAfter }) });
   }
 }

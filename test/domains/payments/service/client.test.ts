@@ -222,13 +222,16 @@ describe('failures', () => {
     await expect(rotate()).rejects.toMatchObject({ code: 'UPSTREAM_UNAVAILABLE', message: again });
     answer = (request) => request.socket.destroy();
     await expect(rotate()).rejects.toMatchObject({ code: 'UPSTREAM_UNAVAILABLE', message: again });
+    answer = (_, response) => response.writeHead(503, { 'retry-after': '120' }).end();
+    const later = { code: 'UPSTREAM_UNAVAILABLE', retryAfter: 120 };
+    await expect(rotate()).rejects.toMatchObject({ extensions: later, message: again });
     answer = () => undefined;
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const late = rotate().catch((error: unknown) => error);
-    await expect.poll(() => seen).toHaveLength(3);
+    await expect.poll(() => seen).toHaveLength(4);
     await vi.advanceTimersByTimeAsync(timeoutMs);
     expect(await late).toMatchObject({ code: 'UPSTREAM_TIMEOUT', message: again });
-    expect(seen).toHaveLength(3);
+    expect(seen).toHaveLength(4);
   });
 
   test('rotates nothing for an operation that has ended, but finishes a rotation in progress', async () => {
