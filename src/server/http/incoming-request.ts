@@ -13,6 +13,10 @@ const websocketPath = '/graphql';
 const headBytes = 2_000;
 /** In bytes: so little more is not charged yet. */
 const littleMore = 1024;
+/** In bytes: what is shorter takes as long to parse. */
+export const shortChunk = 64;
+/** Some 130 ms: as long as a thousand requests take to parse. */
+export const mostShortChunks = 65_536;
 
 /**
  * A request whose body comes in chunks of some length, however it was sent. It counts as an upgrade only if it asks for
@@ -25,6 +29,7 @@ export class IncomingRequest extends IncomingMessage {
   private readonly block = new Block();
   private cutOff: (() => void) | undefined;
   protected received = 0;
+  private shortChunks = 0;
 
   get upgrade(): boolean {
     // Node.js goes on parsing what it has read of a connection that is cut off: up to 64 KiB, with thousands of requests.
@@ -46,6 +51,8 @@ export class IncomingRequest extends IncomingMessage {
       if (chunk === null && this.cutOff) this.socket.off('close', this.cutOff);
       return chunk === null ? super.push(null) : this.pushOn(chunk);
     }
+    if (chunk.length < shortChunk) this.shortChunks += 1;
+    if (this.shortChunks > mostShortChunks) return (this.destroy(), false);
     const wantsMore = this.block.fits(chunk) || this.pushHeld();
     this.block.add(chunk);
     return wantsMore;

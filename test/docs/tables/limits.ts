@@ -30,6 +30,7 @@ import {
   maxMediaType,
   maxPipelined,
 } from '../../../src/server/http/request-guards.js';
+import { mostShortChunks, shortChunk } from '../../../src/server/http/incoming-request.js';
 import { mostSilentBytes } from '../../../src/server/http/reading-turns.js';
 import { requestTimeoutMs, stalledMs } from '../../../src/server/bounded-server.js';
 import { maxHeldPerUser } from '../../../src/server/live/subscription-quota.js';
@@ -110,6 +111,11 @@ const requests = [
     'time in which a request has to arrive',
     `${requestTimeoutMs / 1000} to ${seconds(requestTimeoutMs + 30_000)}`,
     '`408`',
+  ],
+  [
+    `chunks of a body that are shorter than ${shortChunk} bytes`,
+    count(mostShortChunks),
+    'the connection is closed',
   ],
   [
     'blanks, line breaks or leading zeros that lead to no request',

@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { MemoryLedger } from '../../../src/lib/memory/memory-ledger.js';
 import { createTelemetry } from '../../../src/lib/telemetry/telemetry.js';
 import { createAdmission } from '../../../src/server/operation/admission.js';
-import { createRequestClass } from '../../../src/server/http/incoming-request.js';
+import { createRequestClass, mostShortChunks } from '../../../src/server/http/incoming-request.js';
 
 const kibibyte = 1024;
 
@@ -97,7 +97,7 @@ test.each([
   [64, 16 * kibibyte],
 ])('has a body sent in chunks of %i bytes come in blocks of %i', async (each, block) => {
   const { received, post } = await listen();
-  const body = bytes(100 * kibibyte);
+  const body = bytes(60 * kibibyte);
   const request = post('Transfer-Encoding: chunked');
   const lengths = Array.from({ length: body.length / each }, () => each);
   await request.send(asChunks(body, lengths));
@@ -106,6 +106,14 @@ test.each([
   const rest = body.length % block;
   const blocks = Array.from({ length: Math.floor(body.length / block) }, () => block);
   expect(received[0]!.chunks).toEqual([...blocks, rest]);
+});
+
+test('cuts off a body in many short chunks, which would take long to parse', async () => {
+  const { received, post } = await listen();
+  const request = post('Transfer-Encoding: chunked');
+  void request.send(Buffer.from('1\r\nx\r\n'.repeat(mostShortChunks + 1))).catch(() => undefined);
+  await request.closed;
+  expect(received).toEqual([]);
 });
 
 test.each([
