@@ -10,19 +10,18 @@ export interface Divider {
   stop(): Promise<number>;
 }
 
-const sizes = { least: 20, margin: 200, heldMs: 0 };
 const pauseMs = 100;
 /** How often it may fail to reach a server that is slow to start. */
 const maxFailures = 20;
 
-/** Divides a log on Postgres whenever it has some more events, beside the gateways that use it. */
-export async function startDivider(databaseUrl: string): Promise<Divider> {
+/** Divides a log on Postgres whenever it has so many more events, beside the gateways that use it. */
+export async function startDivider(databaseUrl: string, margin: number): Promise<Divider> {
   const log = pino({ level: 'silent' });
   const database = await retry(() => openDatabase(databaseUrl, { log }), {
     pauseMs: (failures) => (failures < maxFailures ? pauseMs : undefined),
     keepsAlive: true,
   });
-  const partitions = new EventPartitions(database, log, sizes);
+  const partitions = new EventPartitions(database, log, { least: 20, margin, heldMs: 0 });
   const stopping = new AbortController();
   const working = divide();
 

@@ -27,6 +27,8 @@ export interface RunOptions extends ClusterOptions, ClientsOptions {
   readonly patienceMs?: number;
   /** How long subscribers may take to get everything at the end. */
   readonly settleMs?: number;
+  /** After how many events a log on Postgres is divided again. */
+  readonly partEvents?: number;
   /** Starts others who use the gateways. */
   readonly company?: (cluster: Cluster, random: Random) => Promise<Company>;
 }
@@ -51,6 +53,7 @@ export async function runChaos(run: RunOptions): Promise<Report> {
     minMs = 0,
     patienceMs = 60_000,
     settleMs = 20_000,
+    partEvents = 200,
   } = run;
   const began = performance.now();
   const random = createRandom(seed);
@@ -63,7 +66,7 @@ export async function runChaos(run: RunOptions): Promise<Report> {
     company = await run.company?.(cluster, random.fork('company'));
     clients = await startClients(cluster, random, run);
     const { replicas, postgres } = cluster;
-    divider = engine === 'postgres' ? await startDivider(cluster.lastingUrl) : undefined;
+    divider = engine === 'postgres' ? await startDivider(cluster.lastingUrl, partEvents) : undefined;
     const [tally] = await Promise.all([
       runMonkey({ replicas, kills, postgres, harms: around?.harms ?? [], random: random.fork('monkey') }),
       sleep(minMs),

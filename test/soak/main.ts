@@ -34,6 +34,8 @@ if (!(minutes > 0 && users > 0 && chosen.length > 0))
     '--engine is sqlite or postgres, --attack is part of a name, --minutes and --users are numbers.',
   );
 
+/** How many events a second. */
+const rate = 10;
 const say = (text: string) => void process.stdout.write(`${text}\n`);
 /** How many times as long as when it is quiet an ordinary user may wait, at the 99th percentile. */
 const mostTimes = 3;
@@ -58,7 +60,9 @@ for (const engine of engines) {
       engine,
       seed: values.seed,
       kills: 0,
-      rate: 10,
+      rate,
+      // A log has no more than some 25 parts, which statements read one by one.
+      partEvents: Math.ceil((minutes * 60 * rate) / 20),
       settleMs: 60_000,
       delays: { probability: 0, maxMs: 0 },
       nodeOptions: ['--max-old-space-size=512', ...collectable],
