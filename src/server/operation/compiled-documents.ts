@@ -1,4 +1,5 @@
 import {
+  executeSync,
   getVariableValues,
   Kind,
   OperationTypeNode,
@@ -7,14 +8,18 @@ import {
   type FieldNode,
   type GraphQLSchema,
   type OperationDefinitionNode,
+  type SelectionNode,
   type SelectionSetNode,
 } from 'graphql';
-import type { CompiledQuery } from 'graphql-jit';
+import type { CompiledQuery as JitQuery } from 'graphql-jit';
 import { Pace } from '../../lib/async/pace.js';
 import { createCache } from '../../lib/cache/cache.js';
 import { fragmentsOf } from './cost/cost-estimate.js';
 import { heapOfDocument, type Variables } from './cost/document-limits.js';
 import type { Costs } from './cost/operation-cost.js';
+
+/** What runs instead of the document. */
+type CompiledQuery = Pick<JitQuery, 'query'>;
 
 /** A document that may be compiled. */
 export interface Admitted {
@@ -56,7 +61,9 @@ export class CompiledDocuments {
     const { expandedFields: fields } = this.#costs.of(document, operation);
     if (fields > maxFields || stepsOf(operation, document) > maxSteps) return;
     const repeats = repeatsFields(operation, document);
-    const weight = Math.max(fields, heapOfDocument(document) / bytesPerField);
+    const weight = asksSchema.test(source)
+      ? maxFields // its answer is kept
+      : Math.max(fields, heapOfDocument(document) / bytesPerField);
     this.#admitted.set(source, { document, operation, repeats }, weight);
   }
 
@@ -93,7 +100,7 @@ export class CompiledDocuments {
   async #compile(admitted: Admitted): Promise<CompiledQuery | null> {
     try {
       await this.#pace.turn();
-      return (admitted.compiled = await compile(this.#schema, admitted.document));
+      return (admitted.compiled = await compile(this.#schema, admitted));
     } catch (error) {
       admitted.compiled = undefined; // and the next one tries again
       throw error;
@@ -101,15 +108,27 @@ export class CompiledDocuments {
   }
 }
 
-/** The compiler is loaded when it is first needed, which is not while a gateway starts. */
-async function compile(schema: GraphQLSchema, document: DocumentNode): Promise<CompiledQuery | null> {
+/**
+ * The compiler is loaded when it is first needed, which is not while a gateway starts. Introspection is not compiled: its
+ * answer is always the same, and takes some 20 ms to make.
+ */
+async function compile(
+  schema: GraphQLSchema,
+  { document, operation }: Admitted,
+): Promise<CompiledQuery | null> {
+  if (isIntrospection(operation)) {
+    const answer = executeSync({ schema, document });
+    return { query: () => answer };
+  }
   const { compileQuery, isCompiledQuery } = await import('graphql-jit');
   const compiled = compileQuery(schema, document);
   return isCompiledQuery(compiled) ? compiled : null;
 }
 
-/** Introspection; and a name by which the compiled code would set the prototype, and lose the value. */
-const unusual = /\b__(schema|type|proto__)\b/;
+/** The fields of introspection. */
+const asksSchema = /\b__(schema|type)\b/;
+/** A name by which the compiled code would set the prototype, and lose the value. */
+const unusual = /\b__proto__\b/;
 /** Without the `@`: blanks, commas and comments may stand between it and the name. */
 const conditions = /\b(skip|include)\b/;
 
@@ -120,10 +139,20 @@ function plainOperation(source: string, document: DocumentNode): OperationDefini
   );
   if (!only || others.length > 0 || only.operation === OperationTypeNode.MUTATION) return undefined;
   if (unusual.test(source)) return undefined;
+  if (asksSchema.test(source)) return isIntrospection(only) ? only : undefined;
   const isSure =
     !conditions.test(source) || (areSpreadOnce(document) && comeOnce(only, document, answerName));
   return isSure ? only : undefined;
 }
+
+/** Whether a query asks for the schema alone, in a way that no variable changes. */
+function isIntrospection({ operation, variableDefinitions = [], selectionSet }: OperationDefinitionNode) {
+  const isQuery = operation === OperationTypeNode.QUERY && variableDefinitions.length === 0;
+  return isQuery && selectionSet.selections.every(asksForSchema);
+}
+
+const asksForSchema = (selection: SelectionNode) =>
+  selection.kind === Kind.FIELD && asksSchema.test(selection.name.value);
 
 /** The compiler joins the conditions of all places where a fragment is spread, and has its fields meet all of them. */
 function areSpreadOnce(document: DocumentNode): boolean {

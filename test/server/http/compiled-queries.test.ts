@@ -1,3 +1,4 @@
+import { getIntrospectionQuery } from 'graphql';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { watchApollo } from '../../support/apollo.js';
 import { codesOf, startTestbed, type Testbed } from '../../support/testbed.js';
@@ -139,6 +140,34 @@ describe('a repeated operation', () => {
     for (let time = 0; time < 3; time += 1) {
       const { answer } = await ask({ query, variables: { off: false } });
       expect(answer.text).toMatch(/^{"data":{"a":{"id":"[^"]+"},"b":{"name":"[^"]+"}}}/);
+    }
+  });
+
+  const introspection = getIntrospectionQuery().replace('IntrospectionQuery', 'Q');
+  test.each([
+    ['all of it', introspection, {}],
+    ['a type, by another name', 'query Q { one: __type(name: "Note") { name fields { name } } }', {}],
+  ])('that asks for the schema is answered like the first time: %s', async (_, query, variables) => {
+    const first = await ask({ query, variables });
+    expect(first).toMatchObject({ byApollo: true, answer: { status: 200 } });
+    const again = await ask({ query, variables });
+    expect(again).toEqual({ ...first, byApollo: false });
+    expect(await ask({ query, variables })).toEqual(again);
+  });
+
+  test.each([
+    ['something else', 'query Q { __type(name: "Note") { name } viewer { name } }', {}],
+    ['what a variable names', 'query Q($name: String!) { __type(name: $name) { name } }', { name: 'Note' }],
+    [
+      'it by a fragment',
+      'query Q { ...F } fragment F on Query { __type(name: "Note") { name } viewer { name } }',
+      {},
+    ],
+  ])('that asks for the schema is left to Apollo Server if it asks for %s', async (_, query, variables) => {
+    for (let time = 0; time < 3; time += 1) {
+      const { answer, byApollo } = await ask({ query, variables });
+      expect(answer.text).toContain('"name":"Note"');
+      expect(byApollo).toBe(true);
     }
   });
 
