@@ -10,7 +10,6 @@ import type {
 import { GraphQLError, Kind, type DocumentNode } from 'graphql';
 import type { Context } from '../../api/context.js';
 import { NotSignedIn } from '../../graphql/errors.js';
-import { userCaller } from '../../lib/memory/memory-ledger.js';
 import { rateLimitHeaders } from '../../lib/rate-limit.js';
 import type { Admission } from '../operation/admission.js';
 import type { Callers } from '../operation/authenticate.js';
@@ -136,7 +135,7 @@ class OperationListener implements GraphQLRequestListener<Context> {
     const isLegacy = answerTypeFor(request.http?.headers.get('accept')) === legacyType;
     if (http.status === 200 && !('data' in body.singleResult) && !isLegacy) http.status = 400;
     // Those who share what was read go on in the same turn of the event loop.
-    const pause = admission.breathe(contextValue.caller ? userCaller(contextValue.caller.userId) : undefined);
+    const pause = admission.breathe(contextValue.signal.memory?.caller);
     if (pause) await pause;
     const executed = body.singleResult.data;
     const data = executed ?? null;
@@ -151,7 +150,7 @@ class OperationListener implements GraphQLRequestListener<Context> {
     for (const [name, value] of Object.entries(limits)) http.headers.set(name, value);
     const extensions = costReport(request.http?.headers.get(costHeader), contextValue);
     if (extensions) Object.assign(body.singleResult, { extensions });
-    const how = { transport: 'http', type: operation?.operation, operation } as const;
+    const how = { transport: 'http', operation } as const;
     operationMetrics.answered(how, contextValue, { data: executed, errors: body.singleResult.errors });
   }
 }

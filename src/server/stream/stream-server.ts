@@ -14,7 +14,7 @@ import type { Session } from '../../domains/sessions/session.js';
 import type { Sessions } from '../../domains/sessions/sessions.js';
 import type { Feed } from '../../events/feed/feed.js';
 import { rateLimitHeaders } from '../../lib/rate-limit.js';
-import { userCaller, type Holding } from '../../lib/memory/memory-ledger.js';
+import type { Holding } from '../../lib/memory/memory-ledger.js';
 import { LightAbortController } from '../../lib/async/abort.js';
 import type { Telemetry } from '../../lib/telemetry/telemetry.js';
 import type { TrustedDocuments } from '../documents/trusted-documents.js';
@@ -174,11 +174,11 @@ async function run(
   const args = { schema, document, operationName, variableValues, contextValue };
   if (!isQuery) return follow(options, answer, stream, session, { ...args, operation });
   const executed = await execute(args);
-  const breathe = () => options.admission.breathe(session && userCaller(session.caller.userId));
+  const breathe = () => options.admission.breathe(work.memory.caller);
   const pause = breathe();
   if (pause) await pause;
   const result = rules.showResult(executed, contextValue);
-  const how = { transport: 'stream', type: 'query', operation } as const;
+  const how = { transport: 'stream', operation } as const;
   operationMetrics.answered(how, contextValue, { data: executed.data, errors: result.errors });
   const extensions = costReport(request.headers[costHeader], contextValue);
   answer.tell(rateLimitHeaders(contextValue.rateLimits()));
@@ -215,7 +215,7 @@ async function follow(
     .catch((error: unknown): ExecutionResult => ({ errors: [error as never] }));
   if (!(Symbol.asyncIterator in updates))
     return refuseBy(options, answer, updates.errors ?? [], contextValue, operation);
-  operationMetrics.note({ transport: 'stream', type: 'subscription', operation }, contextValue);
+  operationMetrics.note({ transport: 'stream', operation }, contextValue);
   const iterator = updates[Symbol.asyncIterator]();
   answer.onClose(() => void iterator.return?.());
   // `retire` ends only what is established by then.
@@ -253,7 +253,7 @@ function refuseBy(
   const { rules, operationMetrics } = options;
   const shown = errors.map((error) => rules.show(error, context));
   operationMetrics.refused('stream', shown);
-  operationMetrics.note({ transport: 'stream', type: operation?.operation, operation }, context, shown);
+  operationMetrics.note({ transport: 'stream', operation }, context, shown);
   refuse(options, answer, shown, costReport(answer.request.headers[costHeader], context));
 }
 

@@ -16,7 +16,12 @@ import {
   sse,
 } from './raw-clients.js';
 
-const watched = vi.hoisted(() => ({ turns: 0, own: '', lookUp: Promise.resolve() }));
+const watched = vi.hoisted(() => ({
+  turns: 0,
+  lanes: new Set<string | undefined>(),
+  own: '',
+  lookUp: Promise.resolve(),
+}));
 vi.mock(import('../../../src/lib/async/turns.js'), async (load) => {
   const { Turns } = await load();
   return {
@@ -28,6 +33,10 @@ vi.mock(import('../../../src/lib/async/turns.js'), async (load) => {
       override leave(caller: string) {
         watched.turns -= 1;
         super.leave(caller);
+      }
+      override breathe(caller?: string) {
+        watched.lanes.add(caller);
+        return super.breathe(caller);
       }
     },
   };
@@ -323,6 +332,17 @@ afterAll(async () => {
 
 const patience = { interval: 10, timeout: 20_000 };
 const held = async () => ({ ...(await probe.held()), turns: watched.turns });
+
+test.each(Object.keys(ways))(
+  'the answer of a stranger goes on in the turns of its network: %s',
+  async (way) => {
+    watched.lanes.clear();
+    const wire = ways[way]!('{ __typename }', {});
+    await wire.until((received) => received.includes('"Query"'));
+    wire.end('close');
+    expect([...watched.lanes]).toEqual(['network 127.0.0.1']);
+  },
+);
 
 test.each(Object.entries(scenarios))('nothing is held of %s', async (_, run) => {
   await run();
