@@ -2,6 +2,7 @@ import type { Resolvers } from '../generated/resolvers.js';
 import { requireCaller } from '../graphql/caller.js';
 import { GatewayError } from '../graphql/errors.js';
 import { fromGlobalId } from '../graphql/global-id.js';
+import { checkListLength } from '../graphql/list-length.js';
 import { maxEntities } from '../graphql/page-size.js';
 import { member } from '../lib/json.js';
 import type { Context } from './context.js';
@@ -22,11 +23,7 @@ export function federationResolvers(sdl: () => string, introspection: boolean): 
       },
       _entities(_, { representations }, context) {
         requireCaller(context);
-        if (representations.length > maxEntities)
-          throw new GatewayError(
-            'BAD_USER_INPUT',
-            `\`representations\` has ${representations.length} entities; at most ${maxEntities} are allowed.`,
-          );
+        checkListLength('representations', representations, maxEntities);
         return findEach(representations, (one) => findEntity(one, context), context);
       },
     },

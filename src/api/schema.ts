@@ -10,11 +10,11 @@ import {
 import { GraphQLJSON, GraphQLSafeInt } from 'graphql-scalars';
 import { appointmentsResolvers } from '../domains/appointments/resolvers.js';
 import { requireCaller } from '../graphql/caller.js';
+import { checkListLength } from '../graphql/list-length.js';
 import type { Context } from './context.js';
 import { federationResolvers } from './federation.js';
 import { findEach, findNode } from './nodes.js';
 import { readSdl, subgraphSdl } from './schema-text.js';
-import { GatewayError } from '../graphql/errors.js';
 import type { Resolvers } from '../generated/resolvers.js';
 import { instant } from '../lib/iso-instant.js';
 import { lazy } from '../lib/lazy.js';
@@ -69,11 +69,7 @@ const baseResolvers: Resolvers<Context> = {
     },
     nodes(_, { ids }, context) {
       requireCaller(context);
-      if (ids.length > maxNodes)
-        throw new GatewayError(
-          'BAD_USER_INPUT',
-          `\`ids\` has ${ids.length} ids; at most ${maxNodes} are allowed.`,
-        );
+      checkListLength('ids', ids, maxNodes);
       return findEach(ids, (id) => findNode(id, context), context);
     },
     liveCursor(_, __, context) {

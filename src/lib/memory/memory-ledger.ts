@@ -23,13 +23,16 @@ const small = 16 * 1024;
 /** The part that each endpoint of verified deliveries may have besides, and that all of them may. */
 const deliveryShare = 1 / 8;
 const deliveries = 1 / 4;
-/** Callers of this prefix are endpoints. */
+/** Callers of these prefixes are endpoints, or networks. */
 const endpointPrefix = 'endpoint ';
+const networkPrefix = 'network ';
 
 /** The caller that a user is. */
 export const userCaller = (userId: string): string => `user ${userId}`;
 /** The caller that a network is, as long as it is not known who calls. */
-export const networkCaller = (network: string): string => `network ${network}`;
+export const networkCaller = (network: string): string => `${networkPrefix}${network}`;
+/** Whether a caller is a network. */
+export const isNetwork = (caller: string): boolean => caller.startsWith(networkPrefix);
 /** The caller that an endpoint is once a delivery to it is verified. */
 export const endpointCaller = (family: string, id: string): string => `${endpointPrefix}${family} ${id}`;
 

@@ -155,7 +155,7 @@ export class CompiledQueries {
     const keep = (bytes: number) => (hasRoom = memory.keep(bytes));
     const parts = mayBeLong ? await answerParts(result, breathe, keep, maxCharacters) : [toJsonText(result)];
     if (!parts && hasRoom) return false;
-    const how = { transport: 'http', type: 'query', operation: document.operation } as const;
+    const how = { transport: 'http', operation: document.operation } as const;
     parts?.push('\n');
     if (!parts || !holdAnswer(admission.ledger, caller, response, lengthOf(parts))) {
       operationMetrics.answered(how, context, result, ended);

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { Pace } from '../../lib/async/pace.js';
 import { Turns } from '../../lib/async/turns.js';
-import type { MemoryLedger } from '../../lib/memory/memory-ledger.js';
+import { isNetwork, type MemoryLedger } from '../../lib/memory/memory-ledger.js';
 import { OperationMemory } from '../../lib/memory/operation-memory.js';
 
 /** Admits operations, whichever way they come: each waits for its turn, and holds memory until it ends. */
@@ -76,9 +76,7 @@ export function createAdmission(ledger: MemoryLedger): Admission {
   const longWork = new Pace(1);
   const reading = new Pace(readsPerTurn);
   const taking = new Pace(takenPerTurn);
-  const turns = new Turns((caller) =>
-    caller.startsWith('network ') ? maxOperationsPerNetwork : maxOperationsPerUser,
-  );
+  const turns = new Turns((caller) => (isNetwork(caller) ? maxOperationsPerNetwork : maxOperationsPerUser));
 
   function workOf(memory: OperationMemory): Work {
     let hasEnded = false;

@@ -21,11 +21,9 @@ export interface OperationMetrics {
 
 type Measurable = Pick<Context, 'began' | 'caller' | 'cost' | 'hasLeft' | 'requestId' | 'trace'>;
 
-/** How an operation came, and of which type it is; undefined if none was found. */
+/** How an operation came; it is undefined if none was found. */
 interface Measured {
   readonly transport: Transport;
-  readonly type: OperationType | undefined;
-  /** For the log and the trace. */
   readonly operation?: OperationDefinitionNode | undefined;
 }
 
@@ -73,12 +71,12 @@ export function createOperationMetrics({ metrics, log }: Telemetry): OperationMe
 
   return {
     answered(how, context, { data, errors }, ended = performance.now()) {
-      const { transport, type } = how;
+      const { transport, operation } = how;
       const { began, cost } = context;
       note(how, context, errors);
-      if (type && data !== undefined) {
-        durations[transport][type]?.add((ended - began) / 1_000);
-        if (cost !== undefined) costs[type].add(cost);
+      if (operation && data !== undefined) {
+        durations[transport][operation.operation]?.add((ended - began) / 1_000);
+        if (cost !== undefined) costs[operation.operation].add(cost);
       }
       if (errors && !context.hasLeft) refused(transport, errors);
     },
@@ -89,7 +87,7 @@ export function createOperationMetrics({ metrics, log }: Telemetry): OperationMe
 
 function logOperation(
   log: Telemetry['log'],
-  { transport, type, operation }: Measured,
+  { transport, operation }: Measured,
   { began, caller, cost, requestId }: Partial<Measurable>,
   errors: Errors,
 ): void {
@@ -97,7 +95,7 @@ function logOperation(
     {
       operation: operation?.name?.value,
       transport,
-      type,
+      type: operation?.operation,
       cost,
       ms: began && Math.round(performance.now() - began),
       code: errors[0]?.extensions?.['code'],
@@ -109,14 +107,10 @@ function logOperation(
 }
 
 /** Ends the span of an operation, named by its type and name, as the specification of GraphQL spans has it. */
-function endTrace(
-  { transport, type, operation }: Measured,
-  { trace }: Partial<Measurable>,
-  errors: Errors,
-): void {
+function endTrace({ transport, operation }: Measured, { trace }: Partial<Measurable>, errors: Errors): void {
   const span = trace?.span;
   if (!span) return;
-  const [kind, name] = [type ?? 'operation', operation?.name?.value];
+  const [kind, name] = [operation?.operation ?? 'operation', operation?.name?.value];
   span.updateName(name === undefined ? kind : `${kind} ${name}`);
   span.setAttribute('trivium.transport', transport);
   if (errors.length > 0) failSpan(span, String(errors[0]?.extensions?.['code']));

@@ -246,14 +246,14 @@ class Protocol {
     operationMetrics.refused('websocket', shown);
     // One that had been established has its line.
     if (extra.operations?.get(id)?.payload)
-      operationMetrics.note({ transport: 'websocket', type: undefined }, { caller }, shown);
+      operationMetrics.note({ transport: 'websocket' }, { caller }, shown);
     return shown;
   }
 }
 
 function measured({ document, operationName }: ExecutionArgs) {
   const operation = getOperationAST(document, operationName) ?? undefined;
-  return { transport: 'websocket', type: operation?.operation, operation } as const;
+  return { transport: 'websocket', operation } as const;
 }
 
 /**

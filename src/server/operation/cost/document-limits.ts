@@ -124,11 +124,6 @@ export function refuseVariables(variables: Variables): GraphQLError | undefined 
   return undefined;
 }
 
-/** Whether an answer, or a part of it, is too long as the text that goes out. */
-export function isTooLong(result: unknown, most = maxCharacters): boolean {
-  return isLongerAsJson(result, most);
-}
-
 /**
  * Why an answer is withheld as a whole: it is too long, or a field found that the operation asks for too much. Which
  * field finds that is a matter of timing, so the rest is not given either. A mutation reports such fields one by one,
@@ -145,7 +140,7 @@ export function refuseAnswer(
     if (cause) return tooComplex(cause.message);
   }
   const most = operation === 'subscription' ? maxUpdateCharacters : maxCharacters;
-  if (!isTooLong({ data: data ?? null, errors }, most)) return undefined;
+  if (!isLongerAsJson({ data: data ?? null, errors }, most)) return undefined;
   return tooComplex(operation === 'mutation' ? `${tooLong(most)} ${maybeApplied}` : tooLong(most));
 }
 

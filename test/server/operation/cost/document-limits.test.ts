@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { GraphQLError } from 'graphql';
 import { OperationTooComplex } from '../../../../src/graphql/errors.js';
 import {
-  isTooLong,
   refuseAnswer,
   refuseText,
   refuseVariables,
 } from '../../../../src/server/operation/cost/document-limits.js';
+import { isLongerAsJson } from '../../../../src/lib/json-size.js';
 import { nested } from '../../documents.js';
 
 const messageOf = (variables: Readonly<Record<string, unknown>>) => refuseVariables(variables)?.message;
@@ -61,6 +61,7 @@ describe('variables', () => {
 
 describe('an answer', () => {
   const maxCharacters = 32_000_000;
+  const isTooLong = (result: unknown) => isLongerAsJson(result, maxCharacters);
 
   test('may have 32 million characters as the text that goes out', () => {
     const longest = (value: object) => maxCharacters - JSON.stringify(value).length;
