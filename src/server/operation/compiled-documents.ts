@@ -5,6 +5,7 @@ import {
   OperationTypeNode,
   visit,
   type DocumentNode,
+  type ExecutionResult,
   type FieldNode,
   type GraphQLSchema,
   type OperationDefinitionNode,
@@ -14,6 +15,7 @@ import {
 import type { CompiledQuery as JitQuery } from 'graphql-jit';
 import { Pace } from '../../lib/async/pace.js';
 import { createCache } from '../../lib/cache/cache.js';
+import { LaterJson, toJsonText } from '../../lib/json.js';
 import { fragmentsOf } from './cost/cost-estimate.js';
 import { heapOfDocument, type Variables } from './cost/document-limits.js';
 import type { Costs } from './cost/operation-cost.js';
@@ -40,6 +42,9 @@ const maxSteps = 100_000;
 const maxFieldsInAll = 10_000;
 /** What a field takes once it is compiled: 2 to 3 KB. */
 const bytesPerField = 3_000;
+/** In characters: the schema, with its descriptions, has some 300,000. */
+const maxKept = 1_000_000;
+const bytesPerCharacter = 2;
 
 /** The queries and subscriptions that the compiler is sure to treat as graphql-js does; the recently used ones stay. */
 export class CompiledDocuments {
@@ -62,7 +67,7 @@ export class CompiledDocuments {
     if (fields > maxFields || stepsOf(operation, document) > maxSteps) return;
     const repeats = repeatsFields(operation, document);
     const weight = asksSchema.test(source)
-      ? maxFields // its answer is kept
+      ? (maxKept * bytesPerCharacter) / bytesPerField
       : Math.max(fields, heapOfDocument(document) / bytesPerField);
     this.#admitted.set(source, { document, operation, repeats }, weight);
   }
@@ -108,21 +113,28 @@ export class CompiledDocuments {
   }
 }
 
-/**
- * The compiler is loaded when it is first needed, which is not while a gateway starts. Introspection is not compiled: its
- * answer is always the same, and takes some 20 ms to make.
- */
+/** The compiler is loaded when it is first needed, which is not while a gateway starts. */
 async function compile(
   schema: GraphQLSchema,
   { document, operation }: Admitted,
 ): Promise<CompiledQuery | null> {
-  if (isIntrospection(operation)) {
-    const answer = executeSync({ schema, document });
-    return { query: () => answer };
-  }
+  if (isIntrospection(operation)) return keepAnswer(schema, document);
   const { compileQuery, isCompiledQuery } = await import('graphql-jit');
   const compiled = compileQuery(schema, document);
   return isCompiledQuery(compiled) ? compiled : null;
+}
+
+/**
+ * Introspection is not compiled: its answer is always the same, and takes some 20 ms to make. That is made at the first
+ * use, in the caller's turn, and kept as text. One that is too long is left to the usual way, as if it had failed.
+ */
+function keepAnswer(schema: GraphQLSchema, document: DocumentNode): CompiledQuery {
+  let kept: ExecutionResult | undefined;
+  const make = (): ExecutionResult => {
+    const text = toJsonText(executeSync({ schema, document }).data);
+    return text.length > maxKept ? { errors: [] } : { data: new LaterJson(text) as never };
+  };
+  return { query: () => (kept ??= make()) };
 }
 
 /** The fields of introspection. */

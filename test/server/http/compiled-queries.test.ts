@@ -155,6 +155,18 @@ describe('a repeated operation', () => {
     expect(await ask({ query, variables })).toEqual(again);
   });
 
+  test('that asks for the schema is left to Apollo Server if the answer has a million characters', async () => {
+    const names = Array.from({ length: 200 }, (_, at) => `x${at}: type { name }`).join(' ');
+    for (let time = 0; time < 3; time += 1) {
+      const { answer, byApollo } = await ask({
+        query: `query Q { __schema { types { fields { ${names} } } } }`,
+        variables: {},
+      });
+      expect(answer.text.length).toBeGreaterThan(1_000_000);
+      expect(byApollo).toBe(true);
+    }
+  });
+
   test.each([
     ['something else', 'query Q { __type(name: "Note") { name } viewer { name } }', {}],
     ['what a variable names', 'query Q($name: String!) { __type(name: $name) { name } }', { name: 'Note' }],
