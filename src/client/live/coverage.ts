@@ -247,7 +247,8 @@ export class Coverage {
     const { after, before, last, filter } = args as { filter?: Filter } & Arguments;
     const key = keyOf(field, args);
     const { hasNextPage, endCursor } = page.pageInfo ?? {};
-    const end = hasNextPage ? page.edges!.at(-1)?.node : undefined;
+    // Where it is not asked for whether there is more, there may be.
+    const end = hasNextPage === false ? undefined : page.edges!.at(-1)?.node;
     const known = this.#lists.get(key);
     if (after == null && before == null && last == null) {
       const place = { end, endCursor, cursor: liveCursor, meanwhile: new Set<never>() };

@@ -15,9 +15,11 @@ export function isPlaceable(filter: Filter, entity: Entity): boolean {
   return ['id', 'revision', 'updatedAt', ...given].every((field) => field in entity);
 }
 
-/** Whether a list with this filter has the entity. */
+/** Whether a list with this filter has the entity, as far as its fields are known: what is not selected excludes nothing. */
 export function matches(filter: Filter, entity: Entity): boolean {
-  return Object.entries(filter ?? {}).every(([field, value]) => value == null || entity[field] === value);
+  return Object.entries(filter ?? {}).every(
+    ([field, value]) => value == null || entity[field] === undefined || entity[field] === value,
+  );
 }
 
 const dateTime =

@@ -202,6 +202,24 @@ test.each([
   },
 );
 
+test.each([
+  ['there may be more, since it was not asked', {}, '9'],
+  ['there is more', { pageInfo: { hasNextPage: true } }, '9'],
+  ['there is no more', { pageInfo: { hasNextPage: false } }, undefined],
+])('a list is told with its last row, after which nothing has its place, if %s', async (_, more, end) => {
+  const { trivium, tellFirst } = emptyTrivium();
+  const node = { id: '9', revision: 1, updatedAt: '2026-01-01T00:00:00Z', stage: 'CREATED' };
+  const data = { liveCursor: 'begun', shipments: { edges: [{ node }], ...more } };
+  Object.assign(trivium, { execute: () => Promise.resolve({ data }) });
+  const told: unknown[] = [];
+  const apply = (list: { readonly end: { readonly id: string } | undefined }) => void told.push(list.end?.id);
+  const coverage = new Coverage({ trivium, apply, expired: () => {} });
+  await coverage.execute(parse('{ liveCursor shipments { edges { node { id } } } }'), {});
+  onTestFinished(coverage.subscribe(allUpdates, {}, { next: () => {}, error: () => {}, complete: () => {} }));
+  tellFirst();
+  expect(told).toEqual([end]);
+});
+
 /** A client whose lists are answered from `cursors`, one after the other, and whose subscriptions are fed by `tell`. */
 function fedTrivium(cursors: readonly string[]) {
   const running = new Set<{ readonly after: unknown; readonly sink: Sink }>();

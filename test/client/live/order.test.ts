@@ -17,3 +17,13 @@ test.each([
   const after = withEntity(list, null, entity('it', updatedAt));
   expect(after.entities.map(({ id }) => id)).toEqual(['later', 'it', 'earlier']);
 });
+
+test.each([
+  ['keeps', {}, ['it']],
+  ['keeps', { stage: 'CREATED' }, ['it']],
+  ['leaves out', { stage: 'DELIVERED' }, []],
+])('a list of one stage %s an entity of which it knows %o', (_, known, ids) => {
+  const list = { entities: [], hasMore: false, end: undefined };
+  const after = withEntity(list, { stage: 'CREATED' }, { ...entity('it', '2031-01-01T10:00:20Z'), ...known });
+  expect(after.entities.map(({ id }) => id)).toEqual(ids);
+});
