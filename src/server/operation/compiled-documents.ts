@@ -42,7 +42,7 @@ const maxSteps = 100_000;
 const maxFieldsInAll = 10_000;
 /** What a field takes once it is compiled: 2 to 3 KB. */
 const bytesPerField = 3_000;
-/** In characters: the schema, with its descriptions, has some 300,000. */
+/** In characters: the whole schema, with its descriptions, has some 110,000. */
 const maxKept = 1_000_000;
 const bytesPerCharacter = 2;
 
