@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { dayFrom, dayName, tomorrowAt } from '../../src/console/views/appointments/week.js';
+import { dayFrom, dayName, tomorrowAt, withOffset } from '../../src/console/views/appointments/week.js';
 
 test.each(['2026-11-23', '2028-02-29', '1970-01-01', '9998-12-31'])('an address names the day %s', (name) => {
   expect(dayName(dayFrom(name))).toBe(name);
@@ -25,4 +25,14 @@ test.each([
     vi.unstubAllEnvs();
   });
   expect(tomorrowAt(9)).toBe(tomorrow);
+});
+
+test.each([
+  ['2026-03-29T02:30', '2026-03-29T01:30:00.000Z'],
+  ['2026-03-29T03:30', '2026-03-29T01:30:00.000Z'],
+  ['2026-07-01T09:00', '2026-07-01T07:00:00.000Z'],
+])('%s is the same moment with its offset, though summer time leave it out', (local, moment) => {
+  vi.stubEnv('TZ', 'Europe/Berlin');
+  onTestFinished(() => void vi.unstubAllEnvs());
+  expect(new Date(withOffset(local)).toISOString()).toBe(moment);
 });

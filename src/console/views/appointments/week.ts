@@ -42,7 +42,8 @@ export function isOn(day: Date, at: string): boolean {
 export function withOffset(local: string): string {
   const ms = Date.parse(local);
   if (Number.isNaN(ms)) return local;
-  const minutes = -new Date(ms).getTimezoneOffset();
+  // Of the time as it was read: one that summer time leaves out is an hour later.
+  const minutes = Math.round((Date.parse(`${local}Z`) - ms) / 60_000);
   const sign = minutes < 0 ? '-' : '+';
   const [hours, rest] = [Math.floor(Math.abs(minutes) / 60), Math.abs(minutes) % 60];
   return `${local}:00${sign}${String(hours).padStart(2, '0')}:${String(rest).padStart(2, '0')}`;
