@@ -66,7 +66,7 @@ export class CompiledDocuments {
     const { expandedFields: fields } = this.#costs.of(document, operation);
     if (fields > maxFields || stepsOf(operation, document) > maxSteps) return;
     const repeats = repeatsFields(operation, document);
-    const weight = asksSchema.test(source)
+    const weight = isIntrospection(operation)
       ? (maxKept * bytesPerCharacter) / bytesPerField
       : Math.max(fields, heapOfDocument(document) / bytesPerField);
     this.#admitted.set(source, { document, operation, repeats }, weight);
